@@ -1,0 +1,148 @@
+#pragma once
+
+// One binding for every native game: the same Python class `State` (see zerogames/game.py).
+//
+//   NB_MODULE(ZEROGAMES_MODULE, m) {
+//     zerogames::init_bindings();
+//     zerogames::bind_state<ConnectFour>(m, "ConnectFour").def(nb::init<>());
+//   }
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <numpy/arrayobject.h>
+
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "zerogames/error.hpp"
+#include "zerogames/game.hpp"
+
+namespace zerogames {
+
+namespace nb = nanobind;
+
+/// Call first in every module: loads NumPy's C interface and maps Error to zerogames.UserError.
+inline void init_bindings() {
+  if (_import_array() < 0) throw nb::python_error();
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const Error& error) {
+      PyErr_SetString(nb::module_::import_("zerogames.errors").attr("UserError").ptr(),
+                      error.what());
+    }
+  });
+}
+
+namespace detail {
+
+inline PyArrayObject* as_array(PyObject* object) {
+  return reinterpret_cast<PyArrayObject*>(object);
+}
+
+/// A new NumPy vector that holds a copy of `values`. NumPy's C interface is several times faster
+/// here than nb::ndarray, and this call is made once per move.
+inline nb::object to_int32_array(std::span<const Action> values) {
+  npy_intp size = static_cast<npy_intp>(values.size());
+  PyObject* array = PyArray_SimpleNew(1, &size, NPY_INT32);
+  if (!array) throw nb::python_error();
+  if (size > 0) std::memcpy(PyArray_DATA(as_array(array)), values.data(), values.size_bytes());
+  return nb::steal(array);
+}
+
+/// `out` if it is a writable contiguous float32 array of that shape, a new array if it is None.
+inline nb::object float_planes(nb::handle out, const Shape& shape) {
+  if (out.is_none()) {
+    npy_intp dims[3] = {shape.planes, shape.height, shape.width};
+    PyObject* array = PyArray_SimpleNew(3, dims, NPY_FLOAT32);
+    if (!array) throw nb::python_error();
+    return nb::steal(array);
+  }
+  PyArrayObject* array = as_array(out.ptr());
+  if (!PyArray_Check(out.ptr()) || PyArray_TYPE(array) != NPY_FLOAT32 || PyArray_NDIM(array) != 3 ||
+      PyArray_DIM(array, 0) != shape.planes || PyArray_DIM(array, 1) != shape.height ||
+      PyArray_DIM(array, 2) != shape.width || !PyArray_ISCARRAY(array)) {
+    throw Error("out must be a writable contiguous float32 array of shape (" +
+                std::to_string(shape.planes) + ", " + std::to_string(shape.height) + ", " +
+                std::to_string(shape.width) + ")");
+  }
+  return nb::borrow(out);
+}
+
+}  // namespace detail
+
+/// Binds the members that every state has; returns the class so that a plugin can add its own.
+template <Game G>
+nb::class_<G> bind_state(nb::module_& m, const char* name) {
+  nb::class_<G> state(m, name);
+  state.def_prop_ro("action_size", &G::action_size)
+      .def_prop_ro("to_play", &G::to_play)
+      .def_prop_ro("plies", &G::plies)
+      .def_prop_ro("result", &G::result)
+      .def_prop_ro("end_reason", [](const G& self) { return std::string(self.end_reason()); })
+      .def_prop_ro("position_key", &G::position_key)
+      .def_prop_ro("observation_key", &G::observation_key)
+      .def("legal_actions",
+           [](const G& self) {
+             static thread_local std::vector<Action> actions;
+             self.legal_actions(actions);
+             return detail::to_int32_array(actions);
+           })
+      .def(
+          "is_legal",
+          [](const G& self, Action action) {
+            return action >= 0 && action < self.action_size() && self.is_legal(action);
+          },
+          nb::arg("action"))
+      .def(
+          "play",
+          [](const G& self, Action action) {
+            if (action < 0 || action >= self.action_size() || !self.is_legal(action)) {
+              throw Error("action " + std::to_string(action) + " is not legal here");
+            }
+            G next(self);
+            next.play(action);
+            return next;
+          },
+          nb::arg("action"))
+      .def(
+          "observe",
+          [](const G& self, std::string_view encoding, nb::handle out) {
+            const auto parsed = G::parse_encoding(encoding);
+            const Shape shape = self.observation_shape(parsed);
+            nb::object planes = detail::float_planes(out, shape);
+            auto* data = static_cast<float*>(PyArray_DATA(detail::as_array(planes.ptr())));
+            self.observe(parsed, {data, static_cast<std::size_t>(shape.size())});
+            return planes;
+          },
+          nb::arg("encoding"), nb::arg("out") = nb::none())
+      .def("__copy__", [](const G& self) { return G(self); })
+      .def("__deepcopy__", [](const G& self, nb::handle) { return G(self); }, nb::arg("memo"));
+  if constexpr (PackedGame<G>) {
+    state.def(
+        "pack",
+        [](const G& self, std::string_view encoding) {
+          static thread_local PackedPlanes packed;
+          self.pack(G::parse_encoding(encoding), packed);
+          const std::size_t bit_bytes = packed.bits.size() * sizeof(std::uint64_t);
+          const std::size_t constant_bytes = packed.constants.size() * sizeof(float);
+          PyObject* bytes = PyBytes_FromStringAndSize(
+              nullptr, static_cast<Py_ssize_t>(bit_bytes + constant_bytes));
+          if (!bytes) throw nb::python_error();
+          char* data = PyBytes_AS_STRING(bytes);
+          std::memcpy(data, packed.bits.data(), bit_bytes);
+          if (constant_bytes > 0) {
+            std::memcpy(data + bit_bytes, packed.constants.data(), constant_bytes);
+          }
+          return nb::steal(bytes);
+        },
+        nb::arg("encoding"));
+  }
+  return state;
+}
+
+}  // namespace zerogames

@@ -1,0 +1,5 @@
+"""Game records."""
+
+from zerogames.data.record import GameRecord
+
+__all__ = ["GameRecord"]

@@ -1,0 +1,16 @@
+"""Mistakes a user can make and mend."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(ValueError):
+    """A wrong name, option, position, move or file: one line that says what and how to mend it."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
+    """Build the error for `name`, with the nearest of the `known` names first."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return UserError(f"unknown {kind} '{name}'; {hint}known: {', '.join(names) or 'none'}")

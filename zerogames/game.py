@@ -1,0 +1,275 @@
+"""What a game is: the surface every plugin has and everything else is written against.
+
+Views: `State.result` is the first player's; `State.observe`, actions and all values that a net or
+the search handles are the side to move's.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from zerogames_kernels import Pattern
+
+from zerogames.errors import UserError
+from zerogames.identity import format_identity
+from zerogames.picture import Picture
+
+if TYPE_CHECKING:
+    from zerogames.data.record import GameRecord
+
+PLAYERS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameSpec:
+    """The numbers of a game with its options."""
+
+    name: str
+    """The plugin's name, e.g. `go`."""
+    identity: str
+    """Name and options that differ from the defaults, e.g. `go:size=9`."""
+    action_size: int
+    """Number of policy entries A."""
+    observation_shape: tuple[int, int, int]
+    """Planes, height, width of the default encoding."""
+    max_plies: int
+    """No game is longer; a worker adjudicates there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoding:
+    """A named way to turn a state into planes."""
+
+    name: str
+    planes: tuple[str, ...]
+    """What each plane holds."""
+    height: int
+    width: int
+    num_constant_planes: int = 0
+    """The last planes, each one number everywhere; all others are bits."""
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Option name to values, the default first; written `name:option=value`."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Planes, height, width."""
+        return len(self.planes), self.height, self.width
+
+    def unpack(self, packed: bytes) -> NDArray[np.float32]:
+        """Expand what `State.pack` gave to float32 `[P, H, W]`."""
+        cells = self.height * self.width
+        words = math.ceil(cells / 64)
+        num_bit_planes = len(self.planes) - self.num_constant_planes
+        bit_bytes = num_bit_planes * words * 8
+        if len(packed) != bit_bytes + 4 * self.num_constant_planes:
+            raise UserError(f"{len(packed)} bytes are not a packed '{self.name}' observation")
+        bits = np.frombuffer(packed, np.uint8, bit_bytes).reshape(num_bit_planes, words * 8)
+        bit_planes = np.unpackbits(bits, axis=1, bitorder="little")[:, :cells]
+        constants = np.frombuffer(packed, "<f4", offset=bit_bytes)
+        planes = np.empty((len(self.planes), cells), np.float32)
+        planes[:num_bit_planes] = bit_planes
+        planes[num_bit_planes:] = constants[:, None]
+        return planes.reshape(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Symmetry:
+    """A transformation of the board under which the game is the same.
+
+    Both permutations say where each new entry comes from: `new = old[permutation]`.
+    """
+
+    name: str
+    cells: NDArray[np.int32]
+    """`[H * W]`, row-major."""
+    actions: NDArray[np.int32]
+    """`[A]`."""
+
+    def planes(self, planes: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Transform planes `[..., H, W]`."""
+        flat = planes.reshape(*planes.shape[:-2], -1)
+        return flat[..., self.cells].reshape(planes.shape)
+
+    def policy(self, policy: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Transform numbers per action `[..., A]`."""
+        return policy[..., self.actions]
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyMap:
+    """Where a convolutional policy head's planes hold each action's logit."""
+
+    planes: int
+    index: NDArray[np.int32]
+    """`[A]` into the flattened `[planes, H, W]`; -1 for an action that has no plane (a pass)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heads:
+    """The heads a game's nets may have, the default first."""
+
+    policy: tuple[str, ...]
+    value: tuple[str, ...]
+    auxiliary: tuple[str, ...] = ()
+    """Such as `moves_left`."""
+    policy_maps: Mapping[str, PolicyMap] = field(default_factory=dict)
+    """For the convolutional ones among `policy`."""
+
+
+class State(Protocol):
+    """A position with the history that rules and encoders need; an immutable value."""
+
+    @property
+    def to_play(self) -> int:
+        """0 first player, 1 second; unspecified once the game is over."""
+
+    @property
+    def plies(self) -> int:
+        """Moves played since the initial or parsed position."""
+
+    def legal_actions(self) -> NDArray[np.int32]:
+        """Ascending; empty once the game is over."""
+
+    def is_legal(self, action: int) -> bool:
+        """False also for numbers outside the action space."""
+
+    def play(self, action: int) -> Self:
+        """Return the next state; raise `UserError` for an illegal action."""
+
+    @property
+    def result(self) -> float | None:
+        """+1 the first player won, 0 draw, -1 the second won, None while the game goes on."""
+
+    @property
+    def end_reason(self) -> str:
+        """Such as `checkmate`; empty while the game goes on."""
+
+    def observe(self, encoding: str, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """Planes `[P, H, W]` in the side to move's view, raw values, into `out` if given."""
+
+    @property
+    def position_key(self) -> int:
+        """Equal for equal positions under the game's repetition rule."""
+
+    @property
+    def observation_key(self) -> int:
+        """Covers everything an encoder reads; keys the evaluation cache."""
+
+
+GameReader = Callable[[bytes], Iterator["GameRecord"]]
+"""Reads the games of one file; raises `UserError` for what it cannot read."""
+GameWriter = Callable[["GameRecord"], str]
+"""Writes one game as text."""
+
+
+class Game(Protocol):
+    """A game with its options; made by its plugin, see `zerogames.get_game`."""
+
+    @property
+    def spec(self) -> GameSpec:
+        """Name, sizes and limits."""
+
+    def initial_state(self) -> State:
+        """The position games start from."""
+
+    def parse_state(self, text: str) -> State:
+        """Read what `format_state` wrote; raise `UserError` with the reason for anything else."""
+
+    def format_state(self, state: State) -> str:
+        """One line that holds the position, such as a FEN."""
+
+    def parse_action(self, state: State, text: str) -> int:
+        """Read a legal move; raise `UserError` otherwise."""
+
+    def format_action(self, state: State, action: int) -> str:
+        """Write a move as players of the game do."""
+
+    @property
+    def encodings(self) -> Mapping[str, Encoding]:
+        """By name, the default first."""
+
+    @property
+    def symmetries(self) -> Sequence[Symmetry]:
+        """The identity first."""
+
+    @property
+    def patterns(self) -> Mapping[str, Pattern]:
+        """Board-shaped kernels by the letter they have in net names."""
+
+    @property
+    def heads(self) -> Heads:
+        """The heads its nets may have."""
+
+    @property
+    def readers(self) -> Mapping[str, GameReader]:
+        """Record formats by file suffix, e.g. `pgn`."""
+
+    @property
+    def writers(self) -> Mapping[str, GameWriter]:
+        """Record formats by file suffix, e.g. `pgn`."""
+
+    def render(self, state: State, *, last_action: int | None = None) -> Picture:
+        """Draw the position; a picture prints itself as colour text, SVG or pixels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GamePlugin:
+    """What the entry point `zerogames.games` names: a maker of games."""
+
+    name: str
+    title: str
+    """As a person writes it; also the gymnasium id, e.g. `Connect4`."""
+    options: type[Any]
+    """A frozen dataclass with a default and a docstring for every field."""
+    create: Callable[[Any], Game]
+
+
+class BaseGame:
+    """Defaults that suit most games; a plugin overrides what it has to say more about."""
+
+    def __init__(self, name: str, options: Any) -> None:
+        self.name = name
+        self.options = options
+
+    @property
+    def identity(self) -> str:
+        """Name and non-default options."""
+        return format_identity(self.name, self.options)
+
+    @property
+    def patterns(self) -> Mapping[str, Pattern]:
+        """None of its own: full squares and random patterns only."""
+        return {}
+
+    @property
+    def readers(self) -> Mapping[str, GameReader]:
+        """None."""
+        return {}
+
+    @property
+    def writers(self) -> Mapping[str, GameWriter]:
+        """None."""
+        return {}
+
+    def __repr__(self) -> str:
+        return f"<game {self.identity}>"
+
+
+def play_actions(state: State, actions: Sequence[int]) -> State:
+    """Play several actions."""
+    for action in actions:
+        state = state.play(int(action))
+    return state
+
+
+def parse_position(game: Game, text: str) -> State:
+    """Read `[startpos | <position>] [moves <move> ...]`, as users write positions."""
+    position, _, moves = f" {text.strip()} ".partition(" moves ")
+    position = position.strip()
+    state = game.initial_state() if position in ("", "startpos") else game.parse_state(position)
+    for move in moves.split():
+        state = state.play(game.parse_action(state, move))
+    return state
