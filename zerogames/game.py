@@ -245,14 +245,18 @@ class BaseGame:
         return {}
 
     @property
-    def readers(self) -> Mapping[str, GameReader]:
-        """None."""
-        return {}
+    def readers(self: Game) -> Mapping[str, GameReader]:
+        """The plain text form."""
+        from zerogames.data.text import read_text
+
+        return {"txt": lambda data: read_text(self, data)}
 
     @property
-    def writers(self) -> Mapping[str, GameWriter]:
-        """None."""
-        return {}
+    def writers(self: Game) -> Mapping[str, GameWriter]:
+        """The plain text form."""
+        from zerogames.data.text import write_text
+
+        return {"txt": lambda record: write_text(self, record)}
 
     def __repr__(self) -> str:
         return f"<game {self.identity}>"

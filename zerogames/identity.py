@@ -1,6 +1,7 @@
 """The one string that names a game everywhere: `chess`, `go:size=9,komi=7`."""
 
 import dataclasses
+import typing
 from typing import Any
 
 import pydantic
@@ -28,28 +29,35 @@ def parse_options(name: str, options_type: type[Any], texts: dict[str, str]) -> 
     for key in texts:
         if key not in fields:
             raise unknown_name(f"option of {name}", key, fields)
-    values = {fields[key].name: value for key, value in texts.items()}
+    hints = typing.get_type_hints(options_type)
+    values = {fields[key].name: _choice(hints[fields[key].name], texts[key]) for key in texts}
     try:
-        return pydantic.TypeAdapter(options_type).validate_strings(values)
+        return pydantic.TypeAdapter(options_type).validate_python(values)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         key = str(first["loc"][0]).replace("_", "-") if first["loc"] else "options"
         reason = first["msg"].removeprefix("Value error, ")
-        where = f"'{texts[key]}': " if key in texts else ""
-        raise UserError(f"{name} option {key}={where}{reason}") from None
+        raise UserError(f"{name}:{key}={texts.get(key, '')}: {reason}") from None
+
+
+def _choice(hint: Any, text: str) -> Any:
+    """The member of a Literal that is written so, or the text for pydantic to convert."""
+    choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+    return next((choice for choice in choices if format_value(choice) == text), text)
 
 
 def format_identity(name: str, options: Any) -> str:
     """Write name and options; those at their default are left out."""
     parts = [
-        f"{field.name.replace('_', '-')}={_format_value(getattr(options, field.name))}"
+        f"{field.name.replace('_', '-')}={format_value(getattr(options, field.name))}"
         for field in dataclasses.fields(options)
         if getattr(options, field.name) != field.default
     ]
     return f"{name}:{','.join(parts)}" if parts else name
 
 
-def _format_value(value: object) -> str:
+def format_value(value: object) -> str:
+    """Write an option's value as `parse_options` reads it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

@@ -32,8 +32,11 @@ inline void init_bindings() {
     try {
       std::rethrow_exception(pointer);
     } catch (const Error& error) {
-      PyErr_SetString(nb::module_::import_("zerogames.errors").attr("UserError").ptr(),
-                      error.what());
+      // What the user wrote may be quoted byte by byte, so the text need not be valid UTF-8.
+      PyObject* text = PyUnicode_DecodeUTF8(
+          error.what(), static_cast<Py_ssize_t>(std::strlen(error.what())), "backslashreplace");
+      PyErr_SetObject(nb::module_::import_("zerogames.errors").attr("UserError").ptr(),
+                      nb::steal(text).ptr());
     }
   });
 }

@@ -1,0 +1,7 @@
+"""`python -m zerogames` is `zerogames`."""
+
+import sys
+
+from zerogames.cli import main
+
+sys.exit(main())

@@ -1,0 +1,128 @@
+"""List the installed games, or show one: `zerogames games go:size=9`."""
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Sequence
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from zerogames.game import Game, GamePlugin
+from zerogames.identity import format_value, split_identity
+from zerogames.registry import Source, game_names, get_game, get_plugin, get_source
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `zerogames games`."""
+    return tyro.cli(games, args=argv, prog="zerogames games")
+
+
+def games(
+    identities: Annotated[
+        list[str], tyro.conf.Positional, tyro.conf.arg(metavar="[GAME ...]")
+    ] = [],  # noqa: B006 (tyro wants the default itself)
+) -> int:
+    """List the installed games, or show the named ones in full.
+
+    Args:
+        identities: Games with their options, such as `chess` or `go:size=9,komi=7`.
+    """
+    console = Console()
+    if identities:
+        for identity in identities:
+            _show(console, get_game(identity), get_plugin(split_identity(identity)[0]))
+    else:
+        console.print(_table(game_names()))
+        console.print("`zerogames games GAME:option=value` shows one with its options.")
+    return 0
+
+
+def _table(names: Sequence[str]) -> Table:
+    table = Table("name", "options", "actions", "planes", "kernels", "heads", "from")
+    for name in names:
+        game, plugin, source = get_game(name), get_plugin(name), get_source(name)
+        options = ", ".join(option.short for option in _options(plugin)) or "-"
+        table.add_row(
+            name,
+            options,
+            str(game.spec.action_size),
+            "x".join(map(str, game.spec.observation_shape)),
+            _kernels(game),
+            f"{', '.join(game.heads.policy)}; {', '.join(game.heads.value)}",
+            f"{source.distribution} {source.version}",
+        )
+    return table
+
+
+def _show(console: Console, game: Game, plugin: GamePlugin) -> None:
+    spec = game.spec
+    table = Table(title=spec.identity, show_header=False, title_style="bold")
+    for option in _options(plugin):
+        table.add_row(f"option {option.name}", f"{option.choices}: {option.meaning}")
+    table.add_row("actions", str(spec.action_size))
+    for encoding in game.encodings.values():
+        choices = "".join(
+            f", {option}={'|'.join(values)}" for option, values in encoding.options.items()
+        )
+        shape = "x".join(map(str, encoding.shape))
+        table.add_row(f"encoding {encoding.name}", f"{shape} planes{choices}")
+    table.add_row("kernels", _kernels(game))
+    table.add_row("policy heads", ", ".join(game.heads.policy))
+    table.add_row("value heads", ", ".join(game.heads.value))
+    table.add_row("auxiliary heads", ", ".join(game.heads.auxiliary) or "-")
+    table.add_row("symmetries", ", ".join(symmetry.name for symmetry in game.symmetries))
+    table.add_row("reads", ", ".join(game.readers) or "-")
+    table.add_row("writes", ", ".join(game.writers) or "-")
+    table.add_row("longest game", f"{spec.max_plies} plies")
+    table.add_row("from", _source(get_source(spec.name)))
+    console.print(table)
+    state = game.initial_state()
+    console.print(f"start: {game.format_state(state)}", highlight=False, soft_wrap=True)
+    print(game.render(state).ansi(colour=console.is_terminal))
+
+
+def _kernels(game: Game) -> str:
+    own = [f"{letter} ({pattern.name})" for letter, pattern in game.patterns.items()]
+    return ", ".join([*own, "3x3", "5x5", "rng"])
+
+
+def _source(source: Source) -> str:
+    return f"{source.distribution} {source.version} ({source.target.partition(':')[0]})"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Option:
+    name: str
+    choices: str
+    meaning: str
+    default: str
+
+    @property
+    def short(self) -> str:
+        return f"{self.name}={self.default}"
+
+
+def _options(plugin: GamePlugin) -> list[_Option]:
+    hints = typing.get_type_hints(plugin.options)
+    options = []
+    for field in dataclasses.fields(plugin.options):
+        hint = hints[field.name]
+        literal = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+        default = format_value(field.default)
+        choices = "|".join(map(str, literal)) if literal else getattr(hint, "__name__", str(hint))
+        name = field.name.replace("_", "-")
+        meaning = f"{_field_meaning(plugin.options, field.name)} (default {default})"
+        options.append(_Option(name, choices, meaning, default))
+    return options
+
+
+def _field_meaning(options: type, name: str) -> str:
+    """The docstring below a dataclass field, as written in the source."""
+    lines = inspect.getsource(options).splitlines()
+    for index, line in enumerate(lines[:-1]):
+        if line.strip().startswith(f"{name}:") and '"""' in lines[index + 1]:
+            return lines[index + 1].strip().strip('"').rstrip(".")
+    return "no description"
