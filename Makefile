@@ -1,27 +1,27 @@
-# The front door. `make setup` once (the other targets do it for you), then `make test`.
+# The front door: every target sets up what it needs.
 
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
+WITH_BIN := PATH="$(abspath $(BIN)):$$PATH"
 STAMP := $(VENV)/.installed
 NATIVE := $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.cmake' '*CMakeLists.txt')
-CPP := $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh')
+CPP := $(filter %.cpp %.hpp %.cu %.cuh,$(NATIVE))
 PYTEST_ARGS ?=
 
 .PHONY: setup build test test-slow quick test-native lint format bench wheel clean
 
 setup: $(STAMP)
 
-$(VENV)/.dependencies: pyproject.toml
+$(VENV)/.build-tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet $$($(PYTHON) -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb')); \
-	  print(*('\"%s\"' % d for d in p['build-system']['requires'] + p['project']['dependencies'] + p['project']['optional-dependencies']['dev']))" | xargs -n1 printf '%s ')
+	$(BIN)/pip install --quiet --group build
 	touch $@
 
 # An editable install: Python files are used where they are, native code is rebuilt when it changed.
-$(STAMP): $(VENV)/.dependencies $(NATIVE)
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pip install --quiet --no-build-isolation --no-deps -e . \
+$(STAMP): $(VENV)/.build-tools $(NATIVE)
+	$(WITH_BIN) $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' \
 	  --config-settings=cmake.define.ZEROGAMES_WERROR=ON
 	touch $@
 
@@ -30,18 +30,19 @@ build: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
+# What changes most often, in under a minute: for the inner loop.
 quick: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -x tests/test_registry.py games/classics $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 -x tests games/classics $(PYTEST_ARGS)
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS)
 
-# The native tests once more, under the address and undefined-behaviour sanitizers.
-test-native: $(VENV)/.dependencies
-	PATH="$(abspath $(BIN)):$$PATH" cmake -G Ninja -S . -B build/sanitize -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+# The native tests under the address and undefined-behaviour sanitizers.
+test-native: $(VENV)/.build-tools
+	$(WITH_BIN) cmake -G Ninja -S . -B build/sanitize -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DZEROGAMES_PYTHON=OFF -DZEROGAMES_TESTS=ON -DZEROGAMES_SANITIZE=ON -DZEROGAMES_WERROR=ON
-	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/sanitize
-	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
+	$(WITH_BIN) cmake --build build/sanitize
+	$(WITH_BIN) ctest --test-dir build/sanitize --output-on-failure
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -54,11 +55,12 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
 
+# One JSON line per measurement; peers are measured where they are installed.
 bench: $(STAMP)
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
-wheel: $(VENV)/.dependencies
-	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+wheel: $(VENV)/.build-tools
+	$(WITH_BIN) $(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
 
 clean:
 	rm -rf build dist $(VENV)

@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -50,31 +51,51 @@ def test_the_check_finds_what_is_wrong() -> None:
             check_game(wrong)  # type: ignore[arg-type]
 
 
-def test_a_python_plugin_is_installed_and_discovered(tmp_path: Path) -> None:
-    """The tic-tac-toe package of docs/adding_a_game.md, as a third party would install it."""
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-    subprocess.run(
-        [*install, "--no-build-isolation", "--target", tmp_path, ROOT / "tests" / "tictactoe"],
-        check=True,
-    )
-    script = """
+CHECK_PLUGIN = """
 import sys
-sys.path.insert(0, sys.argv[1])
+name, folder = sys.argv[1:]
+sys.path.insert(0, folder)
 import gymnasium, zerogames, zerogames.gym
 from zerogames.testing import check_game
-game = zerogames.get_game("tictactoe")
-check_game(game)
-env = gymnasium.make("zerogames/TicTacToe-v0")
-env.reset(seed=1)
-assert zerogames.get_plugin("tictactoe").create.__module__ == "zerogames_tictactoe"
+check_game(zerogames.get_game(name))
+plugin = zerogames.get_plugin(name)
+assert plugin.create.__module__ == f"zerogames_{name}"
+gymnasium.make(f"zerogames/{plugin.title}-v0").reset(seed=1)
 from zerogames.cli import main
 raise SystemExit(main(["games"]))
 """
+
+
+@pytest.mark.parametrize("name", ["tictactoe", pytest.param("nim", marks=pytest.mark.slow)])
+def test_a_plugin_is_installed_and_discovered(name: str, tmp_path: Path) -> None:
+    """The packages of docs/adding_a_game.md, as a third party would install them."""
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    source = shutil.copytree(ROOT / "tests" / name, tmp_path / "source")
+    subprocess.run(
+        [*install, "--no-build-isolation", "--target", tmp_path / "site", source], check=True
+    )
     done = subprocess.run(
-        [sys.executable, "-c", script, tmp_path], check=False, capture_output=True, text=True
+        [sys.executable, "-c", CHECK_PLUGIN, name, tmp_path / "site"],
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert "tictactoe" in done.stdout
+    assert name in done.stdout
+
+
+def test_a_native_game_compiles_against_the_installed_headers(tmp_path: Path) -> None:
+    test = tmp_path / "nim_test.cpp"
+    test.write_text(
+        '#include "nim.hpp"\n#include "zerogames/game_test.hpp"\n'
+        'int main() { zerogames::check_random_games(Nim(), Nim::parse_encoding("heaps"), {});'
+        " return zerogames::report_checks(); }\n"
+    )
+    include = [f"-I{zerogames.get_include()}", f"-I{ROOT / 'tests' / 'nim'}"]
+    program = tmp_path / "nim_test"
+    subprocess.run(["g++", "-std=c++20", *include, test, "-o", program], check=True)
+    done = subprocess.run([program], check=True, capture_output=True, text=True)
+    assert " 0 failed" in done.stdout
 
 
 def test_planes_may_be_given_only_as_the_right_array() -> None:
