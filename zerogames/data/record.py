@@ -6,7 +6,69 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from zerogames.errors import UserError
 from zerogames.game import Game, State, play_actions
+
+SEARCH_KINDS = ("full", "fast", "proved", "policy", "random", "none")
+"""How a move was chosen: a full search, a cheap one, a proof, the raw policy, a random opening ply,
+or by no search of ours. Only `full` and `proved` moves have a policy target worth training on."""
+
+VALUE_COLUMNS = tuple(
+    f"{whose}_{what}" for whose in ("root", "best", "played", "raw") for what in ("q", "d", "m")
+)
+"""Of the root, the best child, the played child and the raw net: q = win - loss in [-1, 1], d the
+probability of a draw, m plies left; side to move's view, NaN where unknown."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SearchColumns:
+    """What the search found, one entry per ply; sparse policies lie end to end."""
+
+    policy_offsets: NDArray[np.int64]
+    """`[plies + 1]`: ply i owns entries `offsets[i]` to `offsets[i + 1]`."""
+    policy_actions: NDArray[np.int32]
+    policy_visits: NDArray[np.int32]
+    policy_targets: NDArray[np.float32]
+    """What to train on: probabilities that sum to 1 for each ply that has any."""
+    values: Mapping[str, NDArray[np.float32]]
+    """`VALUE_COLUMNS`, each `[plies]`."""
+    surprise: NDArray[np.float32]
+    """KL divergence of the target from the raw policy, nats; NaN where unknown."""
+    kinds: NDArray[np.uint8]
+    """Index into `SEARCH_KINDS`."""
+
+    @property
+    def plies(self) -> int:
+        """Number of moves described."""
+        return len(self.kinds)
+
+    def policy(self, ply: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+        """Actions, visits and targets of one ply."""
+        entries = slice(self.policy_offsets[ply], self.policy_offsets[ply + 1])
+        return (
+            self.policy_actions[entries],
+            self.policy_visits[entries],
+            self.policy_targets[entries],
+        )
+
+    def check(self, plies: int) -> None:
+        """Raise `UserError` unless the columns fit together and belong to `plies` moves."""
+        offsets, entries = self.policy_offsets, len(self.policy_actions)
+        fits = (
+            self.plies == plies
+            and len(self.surprise) == plies
+            and len(offsets) == plies + 1
+            and offsets[0] == 0
+            and offsets[-1] == entries
+            and bool((np.diff(offsets) >= 0).all())
+            and len(self.policy_visits) == entries
+            and len(self.policy_targets) == entries
+            and set(self.values) == set(VALUE_COLUMNS)
+            and all(len(column) == plies for column in self.values.values())
+            and (plies == 0 or int(self.kinds.max()) < len(SEARCH_KINDS))
+        )
+        if not fits:
+            raise UserError("the search columns of a record do not fit its moves")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -23,10 +85,16 @@ class GameRecord:
     """First player's view; None when unknown or unfinished."""
     reason: str = ""
     """Why the game ended."""
+    seed: int = 0
+    """Makes the game again, together with the net and the settings."""
+    net: str = ""
+    """Version of the net that played: the first digits of its file's SHA-256, or a name."""
+    search: SearchColumns | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
-    """Headers of the file it came from or will be written to."""
+    """Headers of the file it came from or will be written to; not kept in shards."""
     comments: Mapping[int, str] = field(default_factory=dict)
-    """By ply: the text after the move with that index; -1 for the text before the first."""
+    """By ply: the text after the move with that index; -1 for the text before the first.
+    Not kept in shards."""
 
     def start_state(self, game: Game) -> State:
         """The position before the first action."""

@@ -1,0 +1,38 @@
+"""Writing files so that a reader sees all of one or nothing, whatever happens in between."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+TEMPORARY_SUFFIX = ".tmp"
+"""A file with this ending is unfinished; nothing reads it."""
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` make a file under a temporary name, then fsync and rename it to `path`.
+
+    On any error the temporary file is removed and `path` is as before.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    try:
+        write(temporary)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def write_text_atomically(path: Path, text: str) -> None:
+    """Write a small text file."""
+    write_atomically(path, lambda temporary: _write_text(temporary, text))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

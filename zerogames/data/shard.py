@@ -1,0 +1,225 @@
+"""Shards: Parquet files of game records, one row a game, readable by any data tool."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from zerogames.atomic import write_atomically
+from zerogames.data.record import VALUE_COLUMNS, GameRecord, SearchColumns
+from zerogames.errors import UserError
+
+SCHEMA_VERSION = 1
+SUFFIX = ".parquet"
+
+_T = TypeVar("_T", bound=np.generic)
+_FLOATS = pa.list_(pa.float32())
+SCHEMA = pa.schema(
+    [
+        pa.field("game", pa.string(), nullable=False),
+        pa.field("start", pa.string(), nullable=False),
+        pa.field("seed", pa.uint64(), nullable=False),
+        pa.field("net", pa.string(), nullable=False),
+        pa.field("result", pa.float32()),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("actions", pa.list_(pa.int32()), nullable=False),
+        pa.field("kinds", pa.list_(pa.uint8())),
+        pa.field("policy_actions", pa.list_(pa.list_(pa.int32()))),
+        pa.field("policy_visits", pa.list_(pa.list_(pa.int32()))),
+        pa.field("policy_targets", pa.list_(pa.list_(pa.float32()))),
+        *(pa.field(name, _FLOATS) for name in VALUE_COLUMNS),
+        pa.field("surprise", _FLOATS),
+    ],
+    metadata={"zerogames.schema_version": str(SCHEMA_VERSION)},
+)
+
+MAX_BYTES = 1 << 31
+"""A shard that claims to unpack to more is refused before anything is unpacked."""
+_CHECKSUM = b"zerogames.checksum"
+
+
+def write_shard(path: Path, records: Sequence[GameRecord]) -> None:
+    """Write `records` as one Parquet file with zstd, atomically."""
+    if not records:
+        raise ValueError("a shard holds at least one game")
+    for record in records:
+        if record.search is not None:
+            record.search.check(len(record.actions))
+    schema = SCHEMA.with_metadata({**(SCHEMA.metadata or {}), _CHECKSUM: _checksum(records)})
+    table = pa.Table.from_arrays([_column(field, records) for field in SCHEMA], schema=schema)
+    write_atomically(path, lambda file: pq.write_table(table, file, compression="zstd"))
+
+
+def read_shard(path: Path) -> list[GameRecord]:
+    """Read all games of one shard; raise `UserError` with its name if anything in it is damaged."""
+    records: list[GameRecord] = []
+    try:
+        with pq.ParquetFile(path) as file:
+            expected = _check_header(file)
+            unpacked = 0
+            for batch in file.iter_batches(batch_size=256):
+                unpacked += batch.nbytes
+                if unpacked > MAX_BYTES:
+                    raise UserError(f"it unpacks to more than {MAX_BYTES} bytes")
+                records += _records(batch)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UserError(f"{path}: not a whole shard ({reason})") from None
+    if _checksum(records) != expected:
+        raise UserError(f"{path}: damaged: its checksum is not that of its games")
+    return records
+
+
+def shard_paths(folder: Path) -> list[Path]:
+    """All finished shards below `folder`, oldest name first."""
+    return sorted(path for path in folder.rglob(f"*{SUFFIX}") if not path.name.startswith("."))
+
+
+def _check_header(file: pq.ParquetFile) -> bytes:
+    """Refuse what is not ours before anything is unpacked; return the checksum."""
+    metadata = file.schema_arrow.metadata or {}
+    version = metadata.get(b"zerogames.schema_version", b"").decode(errors="replace")
+    if version != str(SCHEMA_VERSION):
+        found = f"schema version {version}" if version else "no game records"
+        raise UserError(f"{found}; this program reads version {SCHEMA_VERSION}")
+    if not file.schema_arrow.equals(SCHEMA):
+        raise UserError(f"its columns are not those of version {SCHEMA_VERSION}")
+    groups = (file.metadata.row_group(group) for group in range(file.num_row_groups))
+    if sum(group.total_byte_size for group in groups) > MAX_BYTES:
+        raise UserError(f"it claims to unpack to more than {MAX_BYTES} bytes")
+    return bytes(metadata.get(_CHECKSUM, b""))
+
+
+def _checksum(records: Sequence[GameRecord]) -> bytes:
+    """CRC-32 of everything in the records: Parquet alone lets some flipped bits pass unseen."""
+    crc = 0
+    for record in records:
+        texts = (record.game, record.start, record.net, record.reason)
+        header = repr((texts, record.seed, record.result, len(record.actions)))
+        crc = zlib.crc32(record.actions.astype("<i4").tobytes(), zlib.crc32(header.encode(), crc))
+        if record.search is not None:
+            for column in _arrays(record.search):
+                crc = zlib.crc32(column.tobytes(), crc)
+    return f"{crc:08x}".encode()
+
+
+def _arrays(search: SearchColumns) -> Iterator[NDArray[np.generic]]:
+    yield search.policy_offsets.astype("<i8")
+    yield search.policy_actions.astype("<i4")
+    yield search.policy_visits.astype("<i4")
+    yield search.policy_targets.astype("<f4")
+    for name in VALUE_COLUMNS:
+        yield search.values[name].astype("<f4")
+    yield search.surprise.astype("<f4")
+    yield search.kinds.astype("u1")
+
+
+def _column(field: pa.Field, records: Sequence[GameRecord]) -> pa.Array:
+    name = field.name
+    if name in ("game", "start", "seed", "net", "result", "reason"):
+        return pa.array([getattr(record, name) for record in records], field.type)
+    if name == "actions":
+        return _lists([record.actions for record in records], field.type)
+    columns = [record.search for record in records]
+    for record, search in zip(records, columns, strict=True):
+        if search is not None:
+            search.check(len(record.actions))
+    if name in ("kinds", "surprise"):
+        return _lists(
+            [None if search is None else getattr(search, name) for search in columns], field.type
+        )
+    if name in VALUE_COLUMNS:
+        return _lists(
+            [None if search is None else search.values[name] for search in columns], field.type
+        )
+    return _policies(name, columns, field.type)
+
+
+def _lists(columns: Sequence[NDArray[np.generic] | None], kind: pa.ListType) -> pa.Array:
+    """A list per game; None where the game has no search."""
+    sizes = [0 if column is None else len(column) for column in columns]
+    values = [column for column in columns if column is not None]
+    flat = np.concatenate(values) if values else np.empty(0)
+    return pa.ListArray.from_arrays(
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+        pa.array(flat, kind.value_type),
+        type=kind,
+        mask=pa.array([column is None for column in columns]),
+    )
+
+
+def _policies(name: str, columns: Sequence[SearchColumns | None], kind: pa.ListType) -> pa.Array:
+    """A list of sparse policies per game."""
+    present = [search for search in columns if search is not None]
+    sizes = [np.diff(search.policy_offsets) for search in present]
+    entries = [getattr(search, name) for search in present]
+    inner = pa.ListArray.from_arrays(
+        np.concatenate([[0], np.cumsum(np.concatenate([np.empty(0, int), *sizes]))]).astype(
+            np.int32
+        ),
+        pa.array(np.concatenate(entries) if entries else np.empty(0), kind.value_type.value_type),
+    )
+    plies = [0 if search is None else search.plies for search in columns]
+    return pa.ListArray.from_arrays(
+        np.concatenate([[0], np.cumsum(plies)]).astype(np.int32),
+        inner,
+        type=kind,
+        mask=pa.array([search is None for search in columns]),
+    )
+
+
+def _records(batch: pa.RecordBatch) -> Iterator[GameRecord]:
+    for row in range(batch.num_rows):
+        kinds = batch["kinds"][row].values
+        actions = _numpy(batch["actions"][row].values, np.int32)
+        search = None if kinds is None else _search(batch, row)
+        if search is not None:
+            search.check(len(actions))
+        result = batch["result"][row].as_py()
+        if result is not None and not -1 <= result <= 1:
+            raise UserError(f"result {result} is not between -1 and 1")
+        yield GameRecord(
+            game=batch["game"][row].as_py(),
+            start=batch["start"][row].as_py(),
+            actions=actions,
+            result=result,
+            reason=batch["reason"][row].as_py(),
+            seed=batch["seed"][row].as_py(),
+            net=batch["net"][row].as_py(),
+            search=search,
+        )
+
+
+def _search(batch: pa.RecordBatch, row: int) -> SearchColumns:
+    policies = {
+        name: batch[name][row].values
+        for name in ("policy_actions", "policy_visits", "policy_targets")
+    }
+    offsets = policies["policy_actions"].offsets.to_numpy().astype(np.int64)
+    for other in policies.values():
+        if not np.array_equal(np.diff(other.offsets.to_numpy()), np.diff(offsets)):
+            raise UserError("the policy columns have different lengths")
+    return SearchColumns(
+        policy_offsets=offsets - offsets[0],
+        policy_actions=_numpy(policies["policy_actions"].flatten(), np.int32),
+        policy_visits=_numpy(policies["policy_visits"].flatten(), np.int32),
+        policy_targets=_numpy(policies["policy_targets"].flatten(), np.float32),
+        values={name: _numpy(batch[name][row].values, np.float32) for name in VALUE_COLUMNS},
+        surprise=_numpy(batch["surprise"][row].values, np.float32),
+        kinds=_numpy(batch["kinds"][row].values, np.uint8),
+    )
+
+
+def _numpy(array: pa.Array, kind: type[_T]) -> NDArray[_T]:
+    if array.null_count:
+        raise UserError("a column has holes")
+    return np.ascontiguousarray(array.to_numpy(zero_copy_only=False), kind)
