@@ -7,7 +7,7 @@ the search handles are the side to move's.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from zerogames.picture import Picture
 
 if TYPE_CHECKING:
     from zerogames.data.record import GameRecord
+    from zerogames.nets.spec import NetSpec
 
 PLAYERS = 2
 
@@ -203,6 +204,13 @@ class Game(Protocol):
     def heads(self) -> Heads:
         """The heads its nets may have."""
 
+    def parse_net(self, name: str) -> "NetSpec":
+        """Read the name of a net for this game; raise `UserError` otherwise."""
+
+    @property
+    def default_net(self) -> str:
+        """The net to start with: small, fast on a CPU."""
+
     @property
     def readers(self) -> Mapping[str, GameReader]:
         """Record formats by file suffix, e.g. `pgn`."""
@@ -243,6 +251,17 @@ class BaseGame:
     def patterns(self) -> Mapping[str, Pattern]:
         """None of its own: full squares and random patterns only."""
         return {}
+
+    def parse_net(self, name: str) -> "NetSpec":
+        """Read a name of the general form; see `zerogames.nets.names`."""
+        from zerogames.nets.names import parse_net_name
+
+        return parse_net_name(name, cast("Game", self))
+
+    @property
+    def default_net(self) -> str:
+        """A small residual net."""
+        return "res_3x3_4x32"
 
     @property
     def readers(self: Game) -> Mapping[str, GameReader]:

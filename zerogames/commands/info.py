@@ -1,0 +1,172 @@
+"""Show a net: layers, parameters, arithmetic and memory: `zerogames info NET`."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from zerogames.errors import UserError
+from zerogames.registry import game_names, get_game
+
+if TYPE_CHECKING:
+    from zerogames.nets.file import NetInfo
+    from zerogames.nets.model import Model
+    from zerogames.nets.papers import PublishedNet
+    from zerogames.nets.summary import Layer, Summary
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `zerogames info`."""
+    return tyro.cli(info, args=argv, prog="zerogames info")
+
+
+def info(
+    net: Annotated[str, tyro.conf.Positional] = "",
+    /,
+    *,
+    game: str = "",
+    papers: bool = False,
+) -> int:
+    """Show a net's layers, parameters, arithmetic and memory.
+
+    Args:
+        net: A net file, or with `--game` a name such as `mob_krb_6x96`; the game's default net
+            if left out.
+        game: The game of a name; for a file, another board size of its game.
+        papers: Print the published sizes of the papers' nets beside ours.
+    """
+    console = Console()
+    if papers:
+        _print_papers(console)
+        return 0
+    if not net and not game:
+        raise UserError("name a net file, or a game with --game (and a net), or --papers")
+    model, described = _find(net, game)
+    _print_net(console, model, described)
+    return 0
+
+
+def _find(net: str, identity: str) -> "tuple[Model, NetInfo | None]":
+    from zerogames.nets.file import load_net
+    from zerogames.nets.model import build_model
+
+    game = get_game(identity) if identity else None
+    if Path(net).is_file():
+        return load_net(net, game=game)
+    if game is None:
+        hint = "" if net.endswith(".safetensors") else "; for a name add --game"
+        raise UserError(f"there is no net file {net}{hint}")
+    return build_model(game.parse_net(net or game.default_net), game), None
+
+
+def _print_net(console: Console, model: "Model", described: "NetInfo | None") -> None:
+    from zerogames.nets.file import describe_heads
+    from zerogames.nets.summary import summarize
+
+    spec, summary = model.spec, summarize(model)
+    console.print(_layer_table(summary))
+    table = Table(title=spec.name, show_header=False, title_style="bold")
+    table.add_row("game", spec.game)
+    shape = "x".join(map(str, model.input_shape))
+    table.add_row("input", f"{spec.encoding}, {shape} planes")
+    heads = (f"{head} {kind}" for head, kind in describe_heads(spec).items())
+    table.add_row("heads", ", ".join(heads))
+    table.add_row("parameters", f"{summary.trainable:,} trainable")
+    table.add_row("", f"{summary.with_buffers:,} with moving statistics")
+    table.add_row("arithmetic", f"{summary.flops / 1e6:,.1f} MFLOP per position")
+    table.add_row("weights", _bytes(summary.weight_bytes))
+    table.add_row("activations", f"{_bytes(summary.inference_bytes)} per position, inference")
+    table.add_row("", f"{_bytes(summary.training_bytes)} per position, training")
+    table.add_row("board", "any size" if spec.any_board else "this size only")
+    if described is not None:
+        table.add_row("training steps", f"{described.step:,}")
+        for name, value in described.metrics.items():
+            table.add_row(name, f"{value:.4g}")
+        table.add_row("licence of the data", described.data_licence or "not stated")
+    console.print(table)
+
+
+def _layer_table(summary: "Summary") -> Table:
+    table = Table("layer", "kind", "output", "parameters", "MFLOP")
+    for label, layers in _collapse(summary.layers):
+        for layer, name in zip(layers, label, strict=True):
+            table.add_row(
+                name,
+                layer.kind,
+                "x".join(map(str, layer.shape)),
+                f"{layer.parameters:,}",
+                f"{2 * layer.macs / 1e6:.2f}" if layer.macs else "",
+            )
+    return table
+
+
+def _collapse(layers: "Sequence[Layer]") -> "Iterator[tuple[list[str], list[Layer]]]":
+    """Layers by block; equal blocks in a row are shown once, e.g. `blocks 0-5 expand`."""
+
+    def block(layer: "Layer") -> str:
+        parts = layer.name.split(".")
+        return ".".join(parts[:2]) if parts[0] == "blocks" else parts[0]
+
+    blocks = [(name, list(group)) for name, group in groupby(layers, key=block)]
+
+    def shape(entry: "tuple[str, list[Layer]]") -> object:
+        name, group = entry
+        content = [(x.name.removeprefix(name), x.kind, x.shape, x.parameters) for x in group]
+        return content if name.startswith("blocks.") else name
+
+    for _, run in groupby(blocks, key=shape):
+        entries = list(run)
+        (first, group), last = entries[0], entries[-1][0]
+        title = first.replace(".", " ")
+        if len(entries) > 1:
+            title += f"-{last.rpartition('.')[2]}"
+        yield [f"{title} {layer.name.removeprefix(first).strip('.')}" for layer in group], group
+
+
+def _print_papers(console: Console) -> None:
+    from zerogames.nets.papers import PUBLISHED
+
+    installed = game_names()
+    for title, rows in groupby(PUBLISHED, key=lambda net: net.table):
+        nets = list(rows)
+        if nets[0].game not in installed:
+            console.print(f"{title}: the game '{nets[0].game}' is not installed")
+            continue
+        console.print(_paper_table(title, nets))
+    console.print(
+        "The chess papers leave out the batch norms inside MobileNet and ConvNeXt blocks and have\n"
+        "a scalar value and no moves-left head; the Go paper counts moving statistics (Keras).\n"
+        "`zerogames info NET --game GAME` prints all true counts of a net.",
+        highlight=False,
+    )
+
+
+def _paper_table(title: str, nets: "Sequence[PublishedNet]") -> Table:
+    from zerogames.nets.model import build_model
+    from zerogames.nets.summary import count_by_papers, count_trainable, count_with_buffers
+
+    table = Table("published net", "our name", title=title, title_style="bold")
+    for heading in ("published", "ours, counted so", "difference", "trainable"):
+        table.add_column(heading, justify="right")
+    for net in nets:
+        game = get_game(net.game)
+        model = build_model(game.parse_net(net.net), game)
+        ours = count_by_papers(model) if net.count == "papers" else count_with_buffers(model)
+        millions = net.count == "papers"
+        table.add_row(
+            net.label,
+            net.net,
+            f"{net.parameters / 1e6:.3f}" if millions else f"{net.parameters:,}",
+            f"{ours / 1e6:.6f}" if millions else f"{ours:,}",
+            f"{(ours - net.parameters) / 1e6:+.6f}" if millions else f"{ours - net.parameters:+,}",
+            f"{count_trainable(model):,}",
+        )
+    return table
+
+
+def _bytes(number: int) -> str:
+    return f"{number / 1e6:,.2f} MB" if number >= 1e6 else f"{number / 1e3:,.1f} kB"

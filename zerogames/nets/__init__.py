@@ -1,0 +1,50 @@
+"""Nets: names and specs (without torch), blocks, heads, the model, losses and the net file."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from zerogames.nets.spec import NetSpec
+
+if TYPE_CHECKING:
+    from zerogames.nets.file import NetInfo, load_net, load_weights, read_net_info, save_net
+    from zerogames.nets.losses import Losses, Metrics, Targets, compute_losses, compute_metrics
+    from zerogames.nets.model import Model, Output, build_model, win_draw_loss
+    from zerogames.nets.names import parse_net_name
+    from zerogames.nets.summary import Summary, summarize
+
+_MODULES = {
+    "file": ("NetInfo", "load_net", "load_weights", "read_net_info", "save_net"),
+    "losses": ("Losses", "Metrics", "Targets", "compute_losses", "compute_metrics"),
+    "model": ("Model", "Output", "build_model", "win_draw_loss"),
+    "names": ("parse_net_name",),
+    "summary": ("Summary", "summarize"),
+}
+
+__all__ = [
+    "Losses",
+    "Metrics",
+    "Model",
+    "NetInfo",
+    "NetSpec",
+    "Output",
+    "Summary",
+    "Targets",
+    "build_model",
+    "compute_losses",
+    "compute_metrics",
+    "load_net",
+    "load_weights",
+    "parse_net_name",
+    "read_net_info",
+    "save_net",
+    "summarize",
+    "win_draw_loss",
+]
+
+
+def __getattr__(name: str) -> object:
+    # Games import the names of nets; torch is loaded only where a net is made.
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"zerogames.nets.{module}"), name)
+    raise AttributeError(f"module 'zerogames.nets' has no attribute '{name}'")

@@ -1,0 +1,148 @@
+"""The blocks trunks are made of; all keep `[B, C, H, W]`."""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+from zerogames_kernels import Pattern
+
+from zerogames.nets.depthwise import make_depthwise
+from zerogames.nets.layers import BatchNorm, MaskedConv2d, SqueezeExcitation, pointwise, spatial
+from zerogames.nets.spec import NetSpec
+
+EPS = {"lc0": 1e-5, "keras": 1e-3}
+Patterns = Sequence[Pattern]
+
+
+def make_norm(spec: NetSpec, channels: int, *, last: bool = False) -> BatchNorm:
+    """A batch norm; before a ReLU and a convolution Lc0 leaves the scale to the convolution."""
+    keras = spec.convention == "keras"
+    return BatchNorm(channels, scale=last or keras, eps=EPS[spec.convention])
+
+
+def make_excitation(spec: NetSpec) -> nn.Module:
+    """Squeeze-and-excitation, if the net has it."""
+    if spec.se_ratio == 0:
+        return nn.Identity()
+    return SqueezeExcitation(spec.channels, spec.se_ratio)
+
+
+def make_convolution(spec: NetSpec, patterns: Patterns) -> nn.Module:
+    """A full convolution from channels to channels with the net's kernel."""
+    if spec.kernel in ("3x3", "5x5"):
+        bias = spec.convention == "keras"
+        return spatial(spec.channels, spec.channels, int(spec.kernel[0]), bias=bias)
+    return MaskedConv2d(spec.channels, spec.channels, patterns)
+
+
+class Stem(nn.Sequential):
+    """From input planes to the trunk's channels."""
+
+    def __init__(self, spec: NetSpec, planes: int) -> None:
+        channels = spec.channels
+        if spec.convention == "keras":
+            norm = make_norm(spec, channels, last=True)
+            super().__init__(pointwise(planes, channels, bias=True), norm, nn.ReLU())
+        elif spec.block == "res":
+            # The papers give nets with masked kernels a full 5x5 here.
+            size = 3 if spec.kernel == "3x3" else 5
+            norm = make_norm(spec, channels, last=True)
+            super().__init__(spatial(planes, channels, size), norm, nn.ReLU())
+        else:
+            super().__init__(pointwise(planes, channels))
+
+
+class ResidualBlock(nn.Module):
+    """Two convolutions, squeeze-and-excitation, the skip and a ReLU."""
+
+    def __init__(self, spec: NetSpec, first: Patterns, second: Patterns) -> None:
+        super().__init__()
+        self.conv1 = make_convolution(spec, first)
+        self.norm1 = make_norm(spec, spec.channels)
+        self.conv2 = make_convolution(spec, second)
+        self.norm2 = make_norm(spec, spec.channels, last=True)
+        self.excitation = make_excitation(spec)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform the board."""
+        inner = F.relu(self.norm1(self.conv1(x)))
+        return F.relu(x + self.excitation(self.norm2(self.conv2(inner))))
+
+
+class GoloisBlock(nn.Module):
+    """Two convolutions, the skip, a ReLU, and only then the block's one batch norm."""
+
+    def __init__(self, spec: NetSpec, first: Patterns, second: Patterns) -> None:
+        super().__init__()
+        self.conv1 = make_convolution(spec, first)
+        self.conv2 = make_convolution(spec, second)
+        self.norm = make_norm(spec, spec.channels, last=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform the board."""
+        inner: Tensor = self.conv2(F.relu(self.conv1(x)))
+        normed: Tensor = self.norm(F.relu(x + inner))
+        return normed
+
+
+class MobileBlock(nn.Module):
+    """Inverted bottleneck: expand, depthwise, project, squeeze-and-excitation, the skip.
+
+    Lc0's family ends in a ReLU; the Go papers' trunk stays linear.
+    """
+
+    def __init__(self, spec: NetSpec, patterns: Patterns) -> None:
+        super().__init__()
+        channels, expanded = spec.channels, spec.expanded
+        self.expand = pointwise(channels, expanded)
+        self.norm1 = make_norm(spec, expanded)
+        self.depthwise = make_depthwise(expanded, patterns, form=spec.form)
+        self.norm2 = make_norm(spec, expanded)
+        self.project = pointwise(expanded, channels)
+        self.norm3 = make_norm(spec, channels, last=True)
+        self.excitation = make_excitation(spec)
+        self.last: Callable[[Tensor], Tensor] = (
+            nn.Identity() if spec.convention == "keras" else nn.ReLU()
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform the board."""
+        inner = F.relu(self.norm1(self.expand(x)))  # [B, E, H, W]
+        inner = F.relu(self.norm2(self.depthwise(inner)))
+        inner = self.excitation(self.norm3(self.project(inner)))  # [B, C, H, W]
+        return self.last(x + inner)
+
+
+class ConvNextBlock(nn.Module):
+    """Depthwise, batch norm, a pointwise MLP with GELU, the skip."""
+
+    def __init__(self, spec: NetSpec, patterns: Patterns) -> None:
+        super().__init__()
+        self.depthwise = make_depthwise(spec.channels, patterns, form=spec.form)
+        self.norm = make_norm(spec, spec.channels, last=True)
+        self.expand = pointwise(spec.channels, spec.expanded, bias=True)
+        self.project = pointwise(spec.expanded, spec.channels, bias=True)
+        self.excitation = make_excitation(spec)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform the board."""
+        inner = F.gelu(self.expand(self.norm(self.depthwise(x))))  # [B, E, H, W]
+        inner = self.project(inner)  # [B, C, H, W]
+        return x + cast(Tensor, self.excitation(inner))
+
+
+def make_block(spec: NetSpec, layers: Sequence[Patterns]) -> nn.Module:
+    """A block from the patterns of its one or two spatial layers."""
+    if spec.block == "res":
+        return ResidualBlock(spec, layers[0], layers[1])
+    if spec.block == "golois":
+        return GoloisBlock(spec, layers[0], layers[1])
+    if spec.block == "mob":
+        return MobileBlock(spec, layers[0])
+    return ConvNextBlock(spec, layers[0])
+
+
+def layers_per_block(spec: NetSpec) -> int:
+    """Spatial layers in one block."""
+    return 2 if spec.block in ("res", "golois") else 1

@@ -1,0 +1,272 @@
+"""The net file: one `.safetensors` whose metadata says what the weights are.
+
+Nothing in it is code. A file is written aside, synced and renamed; it is loaded whole or not at
+all.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, field
+from pathlib import Path
+from typing import Annotated, Protocol, cast
+
+import torch
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+from zerogames_kernels import Pattern
+
+from zerogames.errors import UserError
+from zerogames.game import Game
+from zerogames.identity import split_identity
+from zerogames.nets.model import Model, build_model
+from zerogames.nets.spec import NetSpec
+from zerogames.registry import get_game
+
+FORMAT = 1
+METADATA_KEY = "zerogames"
+MAX_METADATA = 4_000_000
+"""Characters; random patterns of the largest net need far less."""
+
+Offset = tuple[Annotated[int, Field(ge=-2, le=2)], Annotated[int, Field(ge=-2, le=2)]]
+
+
+@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid", strict=False))
+class NetInfo:
+    """What a net file says about itself."""
+
+    name: str
+    """The architecture."""
+    game: str
+    encoding: str
+    heads: dict[str, str]
+    """`policy`, `value` and auxiliary heads, for readers that do not parse names."""
+    step: int = 0
+    """Training steps behind the weights."""
+    metrics: dict[str, float] = field(default_factory=dict)
+    data_licence: str = ""
+    """Licence of the data it was trained on."""
+    patterns: list[list[list[Offset]]] = field(default_factory=list)
+    """Of a net with random patterns: layer, group, taps."""
+    format: int = FORMAT
+
+
+_INFO = TypeAdapter(NetInfo)
+
+
+class _TensorHeader(Protocol):
+    def get_shape(self) -> list[int]: ...
+    def get_dtype(self) -> str: ...
+
+
+class _TensorFile(Protocol):
+    """What `safe_open` gives, with types."""
+
+    def metadata(self) -> dict[str, str] | None: ...
+    def keys(self) -> list[str]: ...
+    def get_slice(self, name: str) -> _TensorHeader: ...
+    def get_tensor(self, name: str) -> Tensor: ...
+
+
+def describe_heads(spec: NetSpec) -> dict[str, str]:
+    """The heads of a net by kind."""
+    heads = {"policy": spec.policy, "value": f"{spec.value} ({spec.value_head})"}
+    if spec.moves_left:
+        heads["moves_left"] = "plies"
+    return heads
+
+
+def save_net(
+    path: str | Path,
+    model: Model,
+    *,
+    step: int = 0,
+    metrics: Mapping[str, float] | None = None,
+    data_licence: str = "",
+) -> None:
+    """Write a net; a reader sees the old file or the whole new one, never a part."""
+    spec = model.spec
+    random = spec.kernel == "rng"
+    info = NetInfo(
+        name=spec.name,
+        game=spec.game,
+        encoding=spec.encoding,
+        heads=describe_heads(spec),
+        step=step,
+        metrics=dict(metrics or {}),
+        data_licence=data_licence,
+        patterns=[[list(p.offsets) for p in groups] for groups in model.patterns] if random else [],
+    )
+    tensors = {
+        name: tensor.detach().to("cpu", torch.float32).contiguous()
+        for name, tensor in model.state_dict().items()
+    }
+    metadata = {METADATA_KEY: json.dumps(asdict(info), allow_nan=False)}
+    _write_aside(Path(path), lambda aside: save_file(tensors, aside, metadata))
+
+
+def _write_aside(path: Path, write: Callable[[str], None]) -> None:
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    os.close(handle)
+    try:
+        write(aside)
+        with open(aside, "rb+") as stream:
+            os.fsync(stream.fileno())
+        os.chmod(aside, 0o644)
+        os.replace(aside, path)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def read_net_info(path: str | Path) -> NetInfo:
+    """Read what a net file says about itself, without its weights."""
+    path = Path(path)
+    with _open(path) as stream:
+        return _parse_info(path, stream.metadata())
+
+
+def load_net(
+    path: str | Path, *, game: Game | None = None, name: str | None = None
+) -> tuple[Model, NetInfo]:
+    """Load a net.
+
+    Args:
+        path: The file.
+        game: By default the one the file names; another size of it works for nets that serve any
+            board.
+        name: Another name of the same weights, e.g. with another kernel form.
+    """
+    path = Path(path)
+    info = read_net_info(path)
+    if game is None:
+        game = get_game(info.game)
+    elif split_identity(info.game)[0] != game.spec.name:
+        raise UserError(f"{path} is a net for {info.game}, not for {game.spec.identity}")
+    stored = _stored_spec(path, info, game)
+    spec = stored
+    if name is not None and name != info.name:
+        spec = game.parse_net(name)
+        _check_same(path, spec, stored)
+    patterns = _stored_patterns(path, info)
+    with torch.device("meta"):  # no memory before the file is known to fit
+        skeleton = build_model(spec, game, patterns=patterns or None)
+    tensors = _read_tensors(path, skeleton)
+    model = build_model(spec, game, patterns=patterns or None)
+    _assign(model, tensors)
+    return model.eval(), info
+
+
+def load_weights(model: Model, path: str | Path) -> NetInfo:
+    """Load a file's weights into a model of the same architecture; all of them or none."""
+    path = Path(path)
+    info = read_net_info(path)
+    spec = model.spec
+    name, wanted = split_identity(info.game)[0], split_identity(spec.game)[0]
+    if name != wanted:
+        raise UserError(f"{path} is a net for {info.game}, not for {spec.game}")
+    _check_same(path, spec, _stored_spec(path, info, get_game(spec.game)))
+    if info.patterns:
+        taps = [[list(p.offsets) for p in groups] for groups in model.patterns]
+        if [[sorted(group) for group in layer] for layer in info.patterns] != taps:
+            raise UserError(f"{path} has other random patterns; load it with load_net")
+    _assign(model, _read_tensors(path, model))
+    return info
+
+
+def _stored_patterns(path: Path, info: NetInfo) -> list[tuple[Pattern, ...]]:
+    try:
+        return [
+            tuple(Pattern(f"random{layer}", tuple(taps)) for taps in groups)
+            for layer, groups in enumerate(info.patterns)
+        ]
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+def _stored_spec(path: Path, info: NetInfo, game: Game) -> NetSpec:
+    try:
+        spec = game.parse_net(info.name)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    if spec.encoding != info.encoding:
+        raise UserError(f"{path}: '{info.name}' reads {spec.encoding}, not {info.encoding}")
+    if bool(info.patterns) != (spec.kernel == "rng"):
+        raise UserError(f"{path}: '{info.name}' and its stored random patterns do not agree")
+    if describe_heads(spec) != info.heads:
+        raise UserError(f"{path}: heads {info.heads} are not those of '{info.name}'")
+    return spec
+
+
+def _check_same(path: Path, spec: NetSpec, stored: NetSpec) -> None:
+    differences = spec.differences(stored)
+    if differences:
+        raise UserError(
+            f"{path} holds '{stored.name}', not '{spec.name}': {'; '.join(differences)}"
+        )
+
+
+def _read_tensors(path: Path, model: Model) -> dict[str, Tensor]:
+    """Read all tensors, none before names, shapes and types agree with the model."""
+    wanted = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
+    with _open(path) as stream:
+        found = {name: stream.get_slice(name) for name in stream.keys()}  # noqa: SIM118
+        problems = [f"no {name}" for name in wanted if name not in found]
+        problems += [f"unknown {name}" for name in found if name not in wanted]
+        for name, part in found.items():
+            if name in wanted and part.get_shape() != wanted[name]:
+                problems.append(f"{name} is {part.get_shape()}, not {wanted[name]}")
+            elif part.get_dtype() != "F32":
+                problems.append(f"{name} is {part.get_dtype()}, not F32")
+        if problems:
+            more = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
+            raise UserError(
+                f"{path} does not fit '{model.spec.name}': {', '.join(problems[:3])}{more}"
+            )
+        tensors = {name: stream.get_tensor(name) for name in wanted}
+    broken = [name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()]
+    if broken:
+        raise UserError(f"{path}: {broken[0]} holds numbers that are not finite")
+    return tensors
+
+
+def _assign(model: Model, tensors: Mapping[str, Tensor]) -> None:
+    with torch.no_grad():
+        for name, tensor in model.state_dict().items():
+            tensor.copy_(tensors[name])
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[_TensorFile]:
+    if not path.is_file():
+        raise UserError(f"there is no net file {path}")
+    try:
+        with safe_open(path, framework="pt") as stream:
+            yield cast(_TensorFile, stream)
+    except (SafetensorError, OSError, UnicodeError) as error:
+        raise UserError(f"{path} is not a whole .safetensors file ({error})") from None
+
+
+def _parse_info(path: Path, metadata: Mapping[str, str] | None) -> NetInfo:
+    text = (metadata or {}).get(METADATA_KEY)
+    if text is None or len(text) > MAX_METADATA:
+        raise UserError(f"{path} is a .safetensors file, but no zerogames net")
+    try:
+        info = _INFO.validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "metadata"
+        raise UserError(f"{path}: its description is wrong at {where}: {first['msg']}") from None
+    if info.format != FORMAT:
+        raise UserError(f"{path} has format {info.format}; this version reads format {FORMAT}")
+    return info

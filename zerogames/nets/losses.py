@@ -1,0 +1,160 @@
+"""What training minimises, and the figures it reports.
+
+Targets and outputs are in the side to move's view. Losses are means over the batch.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from zerogames.nets.layers import BatchNorm
+from zerogames.nets.model import Model, Output, win_draw_loss
+from zerogames.nets.spec import NetSpec
+
+ILLEGAL_LOGIT = -1e10
+MOVES_LEFT_SCALE = 20.0
+MOVES_LEFT_DELTA = 10.0
+"""In plies; beyond it the moves-left loss grows linearly."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Targets:
+    """What a net should have said."""
+
+    policy: Tensor
+    """Probabilities `[B, A]`; negative for an illegal action, as in Lc0's data."""
+    value: Tensor
+    """Win, draw, loss `[B, 3]`."""
+    moves_left: Tensor | None = None
+    """Plies to the end `[B]`."""
+    legal: Tensor | None = None
+    """Bool `[B, A]`; without it the policy's signs tell."""
+
+
+class Losses(NamedTuple):
+    """The parts, unweighted, and their weighted sum."""
+
+    total: Tensor
+    policy: Tensor
+    value: Tensor
+    moves_left: Tensor | None
+
+
+class Metrics(NamedTuple):
+    """What is reported beside the losses."""
+
+    policy_accuracy: Tensor
+    """Share of positions where the likeliest legal action is the target's."""
+    value_mse: Tensor
+    """Of win minus loss, which spans [-1, 1]."""
+    value_mse_quarter: Tensor
+    """The same divided by 4, as Lc0 and the papers report it."""
+
+
+def mask_illegal(logits: Tensor, policy_target: Tensor, legal: Tensor | None = None) -> Tensor:
+    """Logits `[B, A]` with illegal actions out of reach."""
+    allowed = policy_target >= 0 if legal is None else legal
+    return logits.masked_fill(~allowed, ILLEGAL_LOGIT)
+
+
+def policy_loss(logits: Tensor, target: Tensor, legal: Tensor | None = None) -> Tensor:
+    """Cross-entropy over the legal actions."""
+    log_p = F.log_softmax(mask_illegal(logits, target, legal), dim=1)
+    return -(target.clamp(min=0) * log_p).sum(1).mean()
+
+
+def value_loss(value_logits: Tensor, target: Tensor, spec: NetSpec) -> Tensor:
+    """Cross-entropy, mean squared error or binary cross-entropy, as the net says."""
+    if spec.value == "wdl":
+        return -(target * F.log_softmax(value_logits, dim=1)).sum(1).mean()
+    raw = value_logits.squeeze(1)
+    if spec.value == "scalar":
+        return F.mse_loss(torch.tanh(raw), target[:, 0] - target[:, 2])
+    win = target[:, 0] + target[:, 1] / 2
+    if spec.value_loss == "binary":
+        return F.binary_cross_entropy_with_logits(raw, win)
+    return F.mse_loss(torch.sigmoid(raw), win)
+
+
+def moves_left_loss(
+    plies: Tensor, target: Tensor, kind: Literal["huber", "mse"] = "huber"
+) -> Tensor:
+    """Huber (beyond 10 plies linear) or squared error, on plies divided by 20."""
+    scaled, wanted = plies / MOVES_LEFT_SCALE, target / MOVES_LEFT_SCALE
+    if kind == "mse":
+        return F.mse_loss(scaled, wanted)
+    return F.huber_loss(scaled, wanted, delta=MOVES_LEFT_DELTA / MOVES_LEFT_SCALE)
+
+
+def compute_losses(
+    output: Output,
+    targets: Targets,
+    spec: NetSpec,
+    *,
+    policy_weight: float = 1.0,
+    moves_left_weight: float = 1.0,
+    moves_left_kind: Literal["huber", "mse"] = "huber",
+) -> Losses:
+    """All losses; the value's weight is the net's own."""
+    policy = policy_loss(output.policy_logits, targets.policy, targets.legal)
+    value = value_loss(output.value_logits, targets.value, spec)
+    total = policy_weight * policy + spec.value_weight * value
+    plies = None
+    if output.moves_left is not None and targets.moves_left is not None:
+        plies = moves_left_loss(output.moves_left, targets.moves_left, moves_left_kind)
+        total = total + moves_left_weight * plies
+    return Losses(total, policy, value, plies)
+
+
+@torch.no_grad()
+def compute_metrics(output: Output, targets: Targets, spec: NetSpec) -> Metrics:
+    """Accuracy and value errors of a batch."""
+    masked = mask_illegal(output.policy_logits, targets.policy, targets.legal)
+    accuracy = (masked.argmax(1) == targets.policy.argmax(1)).float().mean()
+    wdl = win_draw_loss(output.value_logits, spec.value)
+    mse = F.mse_loss(wdl[:, 0] - wdl[:, 2], targets.value[:, 0] - targets.value[:, 2])
+    return Metrics(accuracy, mse, mse / 4)
+
+
+def decayed_parameters(model: Model) -> list[nn.Parameter]:
+    """What L2 falls on: the weights of all convolutions and dense layers.
+
+    Lc0's recipe adds the biases of the policy's and the value's output layers.
+    """
+    found = [
+        weight
+        for part in model.modules()
+        if not isinstance(part, BatchNorm)
+        and isinstance(weight := getattr(part, "weight", None), nn.Parameter)
+    ]
+    if model.spec.convention == "lc0":
+        outputs = (
+            getattr(model.policy, "dense", None) or getattr(model.policy, "conv2", None),
+            getattr(model.value, "output", None),
+        )
+        found += [
+            bias
+            for part in outputs
+            if isinstance(bias := getattr(part, "bias", None), nn.Parameter)
+        ]
+    return found
+
+
+def l2_loss(model: Model) -> Tensor:
+    """The net's `l2` times the sum of squares of `decayed_parameters`."""
+    squares = torch.stack([weight.square().sum() for weight in decayed_parameters(model)])
+    return model.spec.l2 * squares.sum()
+
+
+def optimizer_groups(model: Model) -> list[dict[str, object]]:
+    """Parameter groups whose weight decay equals `l2_loss` in SGD, without computing it."""
+    decayed = decayed_parameters(model)
+    ids = {id(parameter) for parameter in decayed}
+    free = [parameter for parameter in model.parameters() if id(parameter) not in ids]
+    return [
+        {"params": decayed, "weight_decay": 2 * model.spec.l2},
+        {"params": free, "weight_decay": 0.0},
+    ]

@@ -1,0 +1,135 @@
+"""The torch module of a net."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from zerogames_kernels import Pattern
+
+from zerogames.errors import UserError, unknown_name
+from zerogames.game import Game
+from zerogames.nets.blocks import Stem, layers_per_block, make_block
+from zerogames.nets.heads import make_moves_left, make_policy, make_value
+from zerogames.nets.layers import initialize
+from zerogames.nets.names import check_patterns, group_patterns
+from zerogames.nets.spec import NetSpec, Value
+
+
+class Output(NamedTuple):
+    """What a net says about positions, all in the side to move's view."""
+
+    policy_logits: Tensor
+    """`[B, A]`."""
+    value_logits: Tensor
+    """`[B, 3]` win, draw, loss; or `[B, 1]`, one raw number for a scalar or two-way value."""
+    moves_left: Tensor | None
+    """`[B]` plies to the end of the game, if the net has that head."""
+
+
+def win_draw_loss(value_logits: Tensor, value: Value) -> Tensor:
+    """Probabilities `[B, 3]`; a scalar v becomes ((1 + v) / 2, 0, (1 - v) / 2)."""
+    if value == "wdl":
+        return torch.softmax(value_logits, dim=1)
+    # (1 + tanh z) / 2 is sigmoid(2 z).
+    win = torch.sigmoid(2 * value_logits if value == "scalar" else value_logits)
+    return torch.cat([win, torch.zeros_like(win), 1 - win], dim=1)
+
+
+class Model(nn.Module):
+    """A net: planes `[B, P, H, W]` of its encoding, raw values, to an `Output`."""
+
+    input_scale: Tensor | None
+
+    def __init__(
+        self,
+        spec: NetSpec,
+        game: Game,
+        patterns: Sequence[tuple[Pattern, ...]],
+    ) -> None:
+        super().__init__()
+        self.spec = spec
+        self.patterns = tuple(patterns)
+        """Of each spatial layer in turn, one pattern for each group of channels."""
+        self.input_shape = game.encodings[spec.encoding.partition(":")[0]].shape
+        planes, height, width = self.input_shape
+        self.register_buffer("input_scale", _scale(spec, planes), persistent=False)
+        self.stem = Stem(spec, planes)
+        step = layers_per_block(spec)
+        self.blocks = nn.Sequential(
+            *(
+                make_block(spec, self.patterns[first : first + step])
+                for first in range(0, step * spec.blocks, step)
+            )
+        )
+        self.policy = make_policy(spec, game, height * width)
+        self.value = make_value(spec, height * width)
+        self.moves_left = make_moves_left(spec, height * width)
+
+    def forward(self, planes: Tensor) -> Output:
+        """Evaluate positions."""
+        x = planes if self.input_scale is None else planes * self.input_scale
+        trunk = self.blocks(self.stem(x))
+        value = self.value(trunk)
+        if self.spec.first_player_plane is not None:
+            # "White won" turned to the side to move: p becomes 1 - p where Black is to play.
+            value = value * (1 - 2 * planes[:, self.spec.first_player_plane, 0, :1])
+        moves_left = None
+        if self.moves_left is not None:
+            moves_left = torch.relu(self.moves_left(trunk)).squeeze(1)
+        return Output(self.policy(trunk), value, moves_left)
+
+    def evaluate(self, planes: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Policy logits `[B, A]`, win-draw-loss probabilities `[B, 3]`, moves left `[B]`."""
+        output = self(planes)
+        wdl = win_draw_loss(output.value_logits, self.spec.value)
+        return output.policy_logits, wdl, output.moves_left
+
+
+def _scale(spec: NetSpec, planes: int) -> Tensor | None:
+    if not spec.input_scale:
+        return None
+    scale = torch.ones(planes, 1, 1)
+    for plane, factor in spec.input_scale:
+        scale[plane] = factor
+    return scale
+
+
+def net_patterns(spec: NetSpec, game: Game) -> tuple[tuple[Pattern, ...], ...]:
+    """The patterns of every spatial layer of a net; random ones are drawn from its seed."""
+    layers = spec.blocks * layers_per_block(spec)
+    return tuple(group_patterns(spec, game, layer) for layer in range(layers))
+
+
+def build_model(
+    spec: NetSpec,
+    game: Game,
+    *,
+    seed: int = 0,
+    patterns: Sequence[tuple[Pattern, ...]] | None = None,
+) -> Model:
+    """Make a net with new weights.
+
+    Args:
+        spec: The architecture.
+        game: The game; may be another size of the spec's game when the net serves any board.
+        seed: Of the weights.
+        patterns: Of each spatial layer, from a file; by default those the spec implies.
+    """
+    spec.check()
+    encoding = spec.encoding.partition(":")[0]
+    if encoding not in game.encodings:
+        raise unknown_name(f"encoding of {game.spec.name}", encoding, game.encodings)
+    wanted = net_patterns(spec, game)
+    if patterns is not None:
+        _, height, width = game.encodings[encoding].shape
+        if [len(groups) for groups in patterns] != [len(groups) for groups in wanted]:
+            raise UserError(f"net '{spec.name}': {len(patterns)} patterned layers do not fit it")
+        for groups in patterns:
+            check_patterns(spec, groups, (height, width))
+        wanted = tuple(patterns)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Model(spec, game, wanted)
+        initialize(model)
+    return model
