@@ -1,0 +1,220 @@
+"""Counting finished games: single games, and pairs with the same opening and colours swapped."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class Distribution(Protocol):
+    """Counts of independent scores: what every two-player statistic needs."""
+
+    @property
+    def counts(self) -> tuple[float, ...]:
+        """How often each score of `values` occurred."""
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Scores in [0, 1], ascending and evenly spaced."""
+
+    @property
+    def games_per_trial(self) -> int:
+        """Games behind one count."""
+
+
+@dataclass(frozen=True)
+class Wdl:
+    """Games won, drawn and lost by the player they are told of."""
+
+    wins: float = 0
+    draws: float = 0
+    losses: float = 0
+
+    @property
+    def games(self) -> float:
+        """All of them."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def points(self) -> float:
+        """A draw is half a point."""
+        return self.wins + self.draws / 2
+
+    @property
+    def score(self) -> float:
+        """Points per game; one half when there was none."""
+        return self.points / self.games if self.games else 0.5
+
+    @property
+    def counts(self) -> tuple[float, ...]:
+        """Losses, draws, wins."""
+        return self.losses, self.draws, self.wins
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The score of each count."""
+        return 0.0, 0.5, 1.0
+
+    @property
+    def games_per_trial(self) -> int:
+        """A game is a trial of its own."""
+        return 1
+
+    @property
+    def swapped(self) -> "Wdl":
+        """The other player's view."""
+        return Wdl(self.losses, self.draws, self.wins)
+
+    def __add__(self, other: "Wdl") -> "Wdl":
+        return Wdl(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
+
+    def __str__(self) -> str:
+        return f"{self.wins:g}-{self.draws:g}-{self.losses:g}"
+
+
+@dataclass(frozen=True)
+class Pentanomial:
+    """Pairs of games by what one player made of both; the order within a pair does not matter."""
+
+    ll: float = 0
+    ld: float = 0
+    wl: float = 0
+    dd: float = 0
+    wd: float = 0
+    ww: float = 0
+
+    @property
+    def pairs(self) -> float:
+        """All of them."""
+        return self.ll + self.ld + self.wl + self.dd + self.wd + self.ww
+
+    @property
+    def wdl(self) -> Wdl:
+        """The same games one by one."""
+        return Wdl(
+            2 * self.ww + self.wd + self.wl,
+            2 * self.dd + self.ld + self.wd,
+            2 * self.ll + self.ld + self.wl,
+        )
+
+    @property
+    def counts(self) -> tuple[float, ...]:
+        """By half points of the pair: 0, 1, 2, 3, 4."""
+        return self.ll, self.ld, self.wl + self.dd, self.wd, self.ww
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The mean score of each count."""
+        return 0.0, 0.25, 0.5, 0.75, 1.0
+
+    @property
+    def games_per_trial(self) -> int:
+        """A pair is one trial of two games."""
+        return 2
+
+    @property
+    def swapped(self) -> "Pentanomial":
+        """The other player's view."""
+        return Pentanomial(self.ww, self.wd, self.wl, self.dd, self.ld, self.ll)
+
+    def __add__(self, other: "Pentanomial") -> "Pentanomial":
+        return Pentanomial(
+            self.ll + other.ll,
+            self.ld + other.ld,
+            self.wl + other.wl,
+            self.dd + other.dd,
+            self.wd + other.wd,
+            self.ww + other.ww,
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One finished game."""
+
+    first: str
+    """Who moved first (White in chess, Black in Go)."""
+    second: str
+    result: float
+    """First player's view: +1 won, 0 drawn, -1 lost."""
+    pair: int | str | None = None
+    """Equal for the two games of a pair; None for a game that belongs to none."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """All games between two players, seen by the one named first."""
+
+    a: str
+    b: str
+    wdl: Wdl = field(default_factory=Wdl)
+    """Every game."""
+    pairs: Pentanomial = field(default_factory=Pentanomial)
+    """Those of complete pairs."""
+
+    @property
+    def single(self) -> Wdl:
+        """Games outside complete pairs."""
+        paired = self.pairs.wdl
+        return Wdl(
+            self.wdl.wins - paired.wins,
+            self.wdl.draws - paired.draws,
+            self.wdl.losses - paired.losses,
+        )
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether at least half of the games are in complete pairs, so that pairs may speak."""
+        return self.pairs.pairs > 0 and 2 * self.pairs.wdl.games >= self.wdl.games
+
+    @property
+    def distribution(self) -> Distribution:
+        """Pairs where games were paired (their interval is tighter), else games."""
+        return self.pairs if self.is_paired else self.wdl
+
+    @property
+    def swapped(self) -> "Tally":
+        """The other player's view."""
+        return Tally(self.b, self.a, self.wdl.swapped, self.pairs.swapped)
+
+
+def tally(outcomes: Iterable[Outcome]) -> list[Tally]:
+    """Count games by pairing, in the order in which the pairings first occurred.
+
+    A pairing is seen by the player who moved first in its first game.
+    """
+    wdl: dict[tuple[str, str], Wdl] = {}
+    pairs: dict[tuple[str, str], Pentanomial] = {}
+    open_pairs: dict[tuple[str, str, int | str], float] = {}
+    for outcome in outcomes:
+        key, points = _seen_by_first_comer(outcome, wdl)
+        wdl[key] = wdl.get(key, Wdl()) + Wdl(points == 1, points == 0.5, points == 0)
+        if outcome.pair is None:
+            continue
+        pair_key = (*key, outcome.pair)
+        earlier = open_pairs.pop(pair_key, None)
+        if earlier is None:
+            open_pairs[pair_key] = points
+        else:
+            pairs[key] = pairs.get(key, Pentanomial()) + pair_of(earlier, points)
+    return [Tally(a, b, wdl[a, b], pairs.get((a, b), Pentanomial())) for a, b in wdl]
+
+
+def _seen_by_first_comer(
+    outcome: Outcome, known: dict[tuple[str, str], Wdl]
+) -> tuple[tuple[str, str], float]:
+    points = (outcome.result + 1) / 2
+    if (outcome.second, outcome.first) in known:
+        return (outcome.second, outcome.first), 1 - points
+    return (outcome.first, outcome.second), points
+
+
+def pair_of(first: float, second: float) -> Pentanomial:
+    """The pair of two games with these points (0, 0.5, 1) of one player."""
+    names = {0.0: "ll", 0.5: "ld", 1.0: "wl", 1.5: "wd", 2.0: "ww"}
+    name = "dd" if first == second == 0.5 else names[first + second]
+    return Pentanomial(**{name: 1})
+
+
+def players_of(outcomes: Iterable[Outcome]) -> list[str]:
+    """Names in order of appearance."""
+    return list(dict.fromkeys(name for game in outcomes for name in (game.first, game.second)))
