@@ -18,7 +18,7 @@ from zerogames.nets.losses import (
 GAME = get_game("othello:size=4")
 WDL = GAME.parse_net("res_3x3_1x8+mlh")
 SCALAR = GAME.parse_net("res_3x3_1x8+scalar")
-BINARY = replace(SCALAR, value="white", value_loss="binary", value_weight=4.0)
+BINARY = replace(SCALAR, value="binary", value_loss="binary", value_weight=4.0)
 
 
 def rows(*numbers: list[float]) -> Tensor:

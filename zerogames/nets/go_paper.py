@@ -64,14 +64,14 @@ def parse_paper_name(name: str, game: Game, *, first_player_planes: Mapping[str,
         kernel="3x3",
         convention="keras",
         pass_logit=False,
-        value="white",
+        value="binary",
         value_loss="binary" if binary else "mse",
         value_weight=weight,
         l2=1e-4,
         **_trunk(trunk),
     )
     spec = apply_options(spec, options, game)
-    if spec.value != "white":
+    if spec.value != "binary":
         raise UserError(
             f"net '{name}': these nets predict who wins as the papers do; "
             f"for a {spec.value} value take a name like mob_3x3_6x64"

@@ -53,7 +53,7 @@ class ActionGather(nn.Module):
             logits = torch.cat([logits, self.other(trunk.mean((2, 3)))], dim=1)
         elif self.num_other:
             logits = F.pad(logits, (0, self.num_other), value=NO_PASS_LOGIT)
-        return logits if self.flatten_only else logits[:, self.index]
+        return logits if self.flatten_only else logits.index_select(1, self.index)
 
 
 class DensePolicy(nn.Module):

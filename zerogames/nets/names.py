@@ -18,9 +18,13 @@ from zerogames.nets.spec import Block, Form, InputScale, NetSpec, Policy, Value,
 BLOCKS: tuple[str, ...] = ("res", "mob", "cnx")
 SQUARES: tuple[str, ...] = ("3x3", "5x5")
 EXPANSION = {"res": 1, "mob": 6, "cnx": 4}
+_VALUE_LOSS: dict[Value, ValueLoss] = {
+    "wdl": "cross-entropy",
+    "scalar": "mse",
+    "binary": "binary",
+}
 _SHAPE = "<block>_<kernel>_<blocks>x<channels>, e.g. mob_3x3_6x64"
 _POLICY_NAMES = {"classical": "dense", "az": "az", "alphazero": "az"}
-_VALUE_NAMES = {"binary": "white"}
 
 
 def parse_net_name(
@@ -65,12 +69,11 @@ def parse_net_name(
         expanded=EXPANSION[block] * channels,
         se_ratio=0 if block == "cnx" else min(2, channels),
         policy=cast(Policy, _POLICY_NAMES.get(game.heads.policy[0], game.heads.policy[0])),
-        value=cast(Value, _VALUE_NAMES.get(game.heads.value[0], game.heads.value[0])),
+        value=cast(Value, game.heads.value[0]),
     )
     spec = apply_options(spec, options, game)
     scale = (input_scales or {}).get(spec.encoding.partition(":")[0], ())
-    loss: ValueLoss = "cross-entropy" if spec.value == "wdl" else "mse"
-    spec = replace(spec, input_scale=scale, value_loss=loss)
+    spec = replace(spec, input_scale=scale, value_loss=_VALUE_LOSS[spec.value])
     spec.check()
     group_patterns(spec, game, 0)
     return spec
@@ -106,8 +109,9 @@ def apply_options(spec: NetSpec, options: list[str], game: Game) -> NetSpec:
         changes[kind] = changes[canonical] = {"policy": canonical}
     if heads.policy_maps:
         changes["points"] = {"policy": "points"}
-    for kind in ("wdl", "scalar"):
-        changes[kind] = {"value": kind}
+    for kind in heads.value:
+        if kind in get_args(Value):
+            changes[kind] = {"value": kind}
     if "moves_left" in heads.auxiliary:
         changes["mlh"] = {"moves_left": True}
     for option in options:

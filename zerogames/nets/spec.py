@@ -9,7 +9,7 @@ Block = Literal["res", "mob", "cnx", "golois"]
 Convention = Literal["lc0", "keras"]
 Form = Literal["native", "dense", "opti1", "opti2"]
 Policy = Literal["dense", "conv", "points", "az"]
-Value = Literal["wdl", "scalar", "white"]
+Value = Literal["wdl", "scalar", "binary"]
 ValueHead = Literal["dense", "az", "gap"]
 ValueLoss = Literal["cross-entropy", "mse", "binary"]
 InputScale = tuple[tuple[int, float], ...]
@@ -57,12 +57,12 @@ class NetSpec:
     pass_logit: bool = True
     """Actions without a place on the policy planes get a logit from the pooled trunk, or -1e4."""
     value: Value
-    """`wdl` three logits, `scalar` tanh, `white` the probability that White (the second player)
-    won; the model turns the last to the side to move."""
+    """`wdl` three logits, `scalar` tanh, `binary` one logit for a game without draws."""
     value_head: ValueHead = "dense"
     """`dense` 1x1 to 32 and 128 units, `az` AlphaZero's, `gap` average-pooled trunk, 50 units."""
     first_player_plane: int | None = None
-    """For `white`: the plane that is one when the first player is to move."""
+    """The plane that is one when the first player is to move, if the value head predicts the second
+    player's chances ("White won" in Go); the model turns them to the side to move."""
     moves_left: bool = False
 
     value_loss: ValueLoss = "cross-entropy"
