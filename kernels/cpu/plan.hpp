@@ -1,0 +1,265 @@
+#pragma once
+
+// How a tensor is cut into work: blocks of channels and chunks of images.
+
+#include "tile.hpp"
+
+namespace zerogames::kernels {
+
+inline constexpr int kRadius = 2;
+inline constexpr int kMaxBoard = 25;
+inline constexpr int kMaxTaps = 25;
+
+struct Tap {
+  int row;
+  int column;
+};
+
+/// Up to kStripBlocks adjacent blocks of one group.
+struct Strip {
+  int first;
+  int count;
+};
+
+/// A piece of work: images `[first, last)` of a chunk and strips `[first_strip, last_strip)`.
+struct Item {
+  std::int64_t chunk;
+  std::int64_t first, last;
+  int first_strip, last_strip;
+};
+
+/// Shapes and tables of one depthwise layer. Immutable, so threads share it.
+class Plan {
+ public:
+  /// Group g has `group_sizes[g]` adjacent channels and the taps
+  /// `offsets[g * taps] .. offsets[(g + 1) * taps]`.
+  Plan(const Board& board, std::span<const std::int64_t> group_sizes, std::vector<Tap> offsets)
+      : board_(board), offsets_(std::move(offsets)) {
+    if (board.height < 1 || board.height > kMaxBoard || board.width < 1 ||
+        board.width > kMaxBoard) {
+      throw std::invalid_argument("a board has 1 to 25 rows and columns, not " +
+                                  std::to_string(board.height) + "x" + std::to_string(board.width));
+    }
+    if (board.batch < 0 || group_sizes.empty() || offsets_.size() % group_sizes.size() != 0) {
+      throw std::invalid_argument("every group of channels needs the same number of taps");
+    }
+    taps_ = static_cast<int>(offsets_.size() / group_sizes.size());
+    if (taps_ > kMaxTaps) throw std::invalid_argument("a pattern has at most 25 taps");
+    for (const Tap& tap : offsets_) {
+      if (std::max(std::abs(tap.row), std::abs(tap.column)) > kRadius) {
+        throw std::invalid_argument("a tap lies outside the 5x5 window");
+      }
+    }
+    std::int64_t channel = 0;
+    for (std::size_t group = 0; group < group_sizes.size(); ++group) {
+      if (group_sizes[group] < 0) throw std::invalid_argument("a group has a negative size");
+      const std::int64_t end = channel + group_sizes[group];
+      const int first = static_cast<int>(blocks_.size());
+      for (; channel < end; channel += kLanes) {
+        const auto lanes = static_cast<int>(std::min<std::int64_t>(kLanes, end - channel));
+        blocks_.push_back({channel, lanes, static_cast<int>(group)});
+      }
+      channel = end;
+      const int last = static_cast<int>(blocks_.size());
+      for (int b = first; b < last; b += kStripBlocks) {
+        strips_.push_back({b, std::min(kStripBlocks, last - b)});
+      }
+    }
+    if (channel != board.channels) {
+      throw std::invalid_argument("the groups have " + std::to_string(channel) +
+                                  " channels, the tensor has " + std::to_string(board.channels));
+    }
+    const int positions = board.positions();
+    for (int p = 0; p < positions; ++p) {
+      padded_.push_back((p / board.width + kRadius) * padded_width() + p % board.width + kRadius);
+    }
+    for (const Tap& tap : offsets_) shifts_.push_back(tap.row * padded_width() + tap.column);
+    cut();
+  }
+
+  const Board& board() const { return board_; }
+  int taps() const { return taps_; }
+  std::span<const Block> blocks() const { return blocks_; }
+  std::span<const Block> blocks(const Strip& strip) const {
+    return blocks().subspan(strip.first, strip.count);
+  }
+  std::span<const Strip> strips() const { return strips_; }
+  std::span<const Item> items() const { return items_; }
+  std::int64_t chunks() const { return chunks_; }
+  std::int64_t chunk_images(std::int64_t chunk) const {
+    return (chunk + 1) * board_.batch / chunks_ - chunk * board_.batch / chunks_;
+  }
+
+  /// Tiles with a border of zeros: a tap needs no bounds check.
+  int padded_width() const { return board_.width + 2 * kRadius; }
+  int padded_size() const { return padded_width() * (board_.height + 2 * kRadius); }
+  std::span<const int> padded() const { return padded_; }
+  /// Distance of each tap in the padded tile.
+  std::span<const int> shifts(int group) const {
+    return std::span(shifts_).subspan(static_cast<std::size_t>(group) * taps_, taps_);
+  }
+
+  /// `[C]` to one vector per block; a missing array means `fallback` everywhere.
+  std::vector<Vec> pack(const float* values, float fallback) const {
+    std::vector<Vec> packed(blocks_.size(), splat(fallback));
+    if (values == nullptr) return packed;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      packed[b] = load_lanes(values + blocks_[b].channel, blocks_[b].lanes);
+    }
+    return packed;
+  }
+
+  /// `[C, K]` to `[block][tap]` vectors.
+  std::vector<Vec> pack_weights(const float* weight) const {
+    std::vector<Vec> packed(blocks_.size() * taps_, Vec{});
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      for (int lane = 0; lane < blocks_[b].lanes; ++lane) {
+        for (int k = 0; k < taps_; ++k) {
+          packed[b * taps_ + k][lane] = weight[(blocks_[b].channel + lane) * taps_ + k];
+        }
+      }
+    }
+    return packed;
+  }
+
+ private:
+  // The cut depends on the shape alone: sums come out the same with any number of threads.
+  void cut() {
+    constexpr std::int64_t kChunks = 32;
+    const int num_strips = static_cast<int>(strips_.size());
+    chunks_ = std::min(board_.batch, kChunks);
+    const int span = chunks_ >= 16 ? num_strips : 2;
+    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+      for (int s = 0; s < num_strips; s += span) {
+        items_.push_back({chunk, chunk * board_.batch / chunks_,
+                          (chunk + 1) * board_.batch / chunks_, s, std::min(num_strips, s + span)});
+      }
+    }
+  }
+
+  Board board_;
+  std::vector<Tap> offsets_;
+  int taps_ = 0;
+  std::int64_t chunks_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<Strip> strips_;
+  std::vector<Item> items_;
+  std::vector<int> padded_;
+  std::vector<int> shifts_;
+};
+
+/// Runs `work(item, image, strip, thread)` over the whole tensor.
+template <typename Work>
+inline void for_each_strip(const Plan& plan, int threads, Work work) {
+  const auto items = plan.items();
+  parallel_for(static_cast<std::int64_t>(items.size()), threads,
+               [&](std::int64_t index, int thread) {
+                 const Item& item = items[index];
+                 for (std::int64_t image = item.first; image < item.last; ++image) {
+                   for (int s = item.first_strip; s < item.last_strip; ++s) {
+                     work(item, image, plan.strips()[s], thread);
+                   }
+                 }
+               });
+}
+
+/// One thread's working memory: `tiles[which][block of the strip]`, zeros at first.
+class Scratch {
+ public:
+  Scratch(int tiles, int size) : size_(size) {
+    tiles_.assign(static_cast<std::size_t>(tiles) * kStripBlocks * size, Vec{});
+  }
+  Vec* tile(int which, int block) { return &tiles_[(which * kStripBlocks + block) * size_]; }
+
+ private:
+  int size_;
+  std::vector<Vec> tiles_;
+};
+
+/// Sums over images and positions, kept per chunk and added up in double precision.
+class PartialSums {
+ public:
+  PartialSums(const Plan& plan, int width)
+      : plan_(plan),
+        width_(width),
+        sums_(static_cast<std::size_t>(plan.chunks()) * plan.blocks().size() * width, Vec{}) {}
+
+  Vec* at(std::int64_t chunk, int block) {
+    return &sums_[(chunk * plan_.blocks().size() + block) * width_];
+  }
+
+  /// Writes the totals to `out[C, width]`.
+  void write(float* out) {
+    const auto blocks = plan_.blocks();
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      for (int lane = 0; lane < blocks[b].lanes; ++lane) {
+        for (int k = 0; k < width_; ++k) {
+          double total = 0;
+          for (std::int64_t chunk = 0; chunk < plan_.chunks(); ++chunk) {
+            total += at(chunk, static_cast<int>(b))[k][lane];
+          }
+          out[(blocks[b].channel + lane) * width_ + k] = static_cast<float>(total);
+        }
+      }
+    }
+  }
+
+ private:
+  const Plan& plan_;
+  int width_;
+  std::vector<Vec> sums_;
+};
+
+/// Mean and variance per channel: exact sums of each tile around its own mean, merged pairwise, so
+/// a large mean costs no digits.
+class PartialMoments {
+ public:
+  explicit PartialMoments(const Plan& plan) : plan_(plan), sums_(plan, 2) {}
+
+  /// Adds a tile `[position]`; `seen` images of the chunk came before.
+  void add(std::int64_t chunk, int block, const Vec* tile, std::int64_t seen) {
+    const int positions = plan_.board().positions();
+    Vec sum{};
+    for (int p = 0; p < positions; ++p) sum += tile[p];
+    const Vec mean = sum / static_cast<float>(positions);
+    Vec squares{};
+    for (int p = 0; p < positions; ++p) {
+      const Vec off = tile[p] - mean;
+      squares += off * off;
+    }
+    Vec* moments = sums_.at(chunk, block);
+    const Vec delta = mean - moments[0];
+    const auto before = static_cast<float>(seen);
+    moments[0] += delta / (before + 1.0f);
+    moments[1] +=
+        squares + delta * delta * (static_cast<float>(positions) * before / (before + 1.0f));
+  }
+
+  /// Writes `mean[C]` and the biased `variance[C]`.
+  void write(float* mean, float* variance) {
+    const auto blocks = plan_.blocks();
+    const double positions = plan_.board().positions();
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      for (int lane = 0; lane < blocks[b].lanes; ++lane) {
+        double count = 0, centre = 0, squares = 0;
+        for (std::int64_t chunk = 0; chunk < plan_.chunks(); ++chunk) {
+          const Vec* moments = sums_.at(chunk, static_cast<int>(b));
+          const double added = static_cast<double>(plan_.chunk_images(chunk)) * positions;
+          const double delta = moments[0][lane] - centre;
+          squares += moments[1][lane] + delta * delta * count * added / (count + added);
+          count += added;
+          centre += delta * added / count;
+        }
+        mean[blocks[b].channel + lane] = static_cast<float>(centre);
+        variance[blocks[b].channel + lane] =
+            count == 0 ? 0.0f : static_cast<float>(squares / count);
+      }
+    }
+  }
+
+ private:
+  const Plan& plan_;
+  PartialSums sums_;
+};
+
+}  // namespace zerogames::kernels

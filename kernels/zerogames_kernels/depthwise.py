@@ -1,0 +1,237 @@
+"""The board-shaped depthwise convolution as a torch operator.
+
+`board_depthwise` is a cross-correlation with zero padding and stride 1 whose taps are chosen per
+group of channels. On the CPU it runs in float32, in the memory format of its input.
+"""
+
+from functools import lru_cache
+
+import torch
+from torch.library import custom_op
+
+from zerogames_kernels import _depthwise
+from zerogames_kernels.groups import Offsets, flatten_offsets, group_sizes
+
+MAX_BOARD = 25
+"""Rows and columns the kernels are made for."""
+
+FORMS = ("native", "dense", "opti1", "opti2")
+"""Ways to run the same weights; on the CPU all but `dense` are the native kernel."""
+
+
+def board_depthwise(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    offsets: Offsets,
+    bias: torch.Tensor | None = None,
+    *,
+    relu: bool = False,
+    form: str = "native",
+) -> torch.Tensor:
+    """Convolve every channel of `x [B, C, H, W]` with its own taps `weight [C, K]`.
+
+    Args:
+        x: float32, contiguous or channels last (other layouts are copied first).
+        weight: one row per channel, in the order of its group's offsets.
+        offsets: taps `(d_row, d_column)` of each group; the channels are split into adjacent groups
+            as `group_sizes` says.
+        bias: `[C]`, added to the sum.
+        relu: whether negative sums become zero.
+        form: which CUDA kernel runs, see `FORMS`.
+
+    Returns:
+        `[B, C, H, W]` in the memory format of `x`. Gradients of `x`, `weight` and `bias` are
+        defined; second derivatives are not.
+    """
+    output: torch.Tensor = _forward(
+        x, weight, bias, flatten_offsets(offsets), len(offsets), relu, form
+    )
+    return output
+
+
+def dense_layout(x: torch.Tensor) -> torch.Tensor:
+    """Return `x` itself if it is contiguous or channels last, else a contiguous copy."""
+    if x.is_contiguous() or x.is_contiguous(memory_format=torch.channels_last):
+        return x
+    return x.contiguous()
+
+
+def like_layout(tensor: torch.Tensor, model: torch.Tensor) -> torch.Tensor:
+    """Bring `tensor` into the memory format of `model`."""
+    if model.is_contiguous():
+        return tensor.contiguous()
+    return tensor.contiguous(memory_format=torch.channels_last)
+
+
+@lru_cache(maxsize=256)
+def _cached_plan(
+    shape: tuple[int, int, int, int],
+    channels_last: bool,
+    offsets: tuple[int, ...],
+    groups: int,
+) -> _depthwise.Plan:
+    batch, channels, height, width = shape
+    sizes = group_sizes(channels, groups)
+    return _depthwise.Plan(batch, channels, height, width, channels_last, sizes, offsets)
+
+
+def make_plan(x: torch.Tensor, offsets: list[int], groups: int) -> _depthwise.Plan:
+    """Return the (remembered) tables of the kernels for tensors shaped like `x`."""
+    batch, channels, height, width = x.shape
+    shape = (batch, channels, height, width)
+    return _cached_plan(shape, not x.is_contiguous(), tuple(offsets), groups)
+
+
+def address(tensor: torch.Tensor | None) -> int:
+    """Return where the data of `tensor` lies, 0 if there is none."""
+    return 0 if tensor is None else tensor.data_ptr()
+
+
+def check_board(x: torch.Tensor) -> None:
+    """Refuse what the CPU kernels cannot run, saying what they need."""
+    if x.dim() != 4:
+        raise ValueError(f"a board tensor has shape [B, C, H, W], not {list(x.shape)}")
+    if x.dtype != torch.float32:
+        raise TypeError(f"the CPU kernels run in float32, not {x.dtype}; use form='dense'")
+    if not (1 <= x.shape[2] <= MAX_BOARD and 1 <= x.shape[3] <= MAX_BOARD):
+        raise ValueError(
+            f"a board has 1 to {MAX_BOARD} rows and columns, not {x.shape[2]}x{x.shape[3]}"
+        )
+
+
+def check_weight(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    offsets: list[int],
+    groups: int,
+) -> None:
+    """Refuse weights that do not fit `x` and its groups."""
+    taps = len(offsets) // (2 * groups)
+    if weight.shape != (x.shape[1], taps):
+        raise ValueError(
+            f"weight has shape {list(weight.shape)}; "
+            f"{x.shape[1]} channels with {taps} taps need [{x.shape[1]}, {taps}]"
+        )
+    check_vector("bias", bias, x)
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tensor.dtype != x.dtype:
+            raise TypeError(f"{name} is {tensor.dtype}, the input is {x.dtype}; they must agree")
+
+
+def check_vector(name: str, vector: torch.Tensor | None, x: torch.Tensor) -> None:
+    """Refuse a per-channel vector whose length is not the number of channels of `x`."""
+    if vector is not None and vector.shape != (x.shape[1],):
+        raise ValueError(
+            f"{name} has shape {list(vector.shape)}; {x.shape[1]} channels need [{x.shape[1]}]"
+        )
+
+
+@custom_op("zerogames::board_depthwise", mutates_args=(), device_types="cpu")
+def _forward(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    offsets: list[int],
+    groups: int,
+    relu: bool,
+    form: str,
+) -> torch.Tensor:
+    check_board(x)
+    check_weight(x, weight, bias, offsets, groups)
+    x, weight = dense_layout(x), weight.contiguous()
+    bias = None if bias is None else bias.contiguous()
+    y = torch.empty_like(x)
+    make_plan(x, offsets, groups).depthwise_forward(
+        x=address(x),
+        weight=address(weight),
+        bias=address(bias),
+        relu=relu,
+        y=address(y),
+        threads=torch.get_num_threads(),
+    )
+    return y
+
+
+@_forward.register_fake
+def _(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    offsets: list[int],
+    groups: int,
+    relu: bool,
+    form: str,
+) -> torch.Tensor:
+    check_weight(x, weight, bias, offsets, groups)
+    return torch.empty_like(dense_layout(x))
+
+
+@custom_op("zerogames::board_depthwise_backward", mutates_args=(), device_types="cpu")
+def _backward(
+    grad: torch.Tensor,
+    y: torch.Tensor | None,
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    offsets: list[int],
+    groups: int,
+    needs: list[bool],
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Gradients of input, weight and bias; those not in `needs` are empty."""
+    check_board(x)
+    x, weight = dense_layout(x), weight.contiguous()
+    grad = like_layout(grad, x)
+    grads = _empty_grads(x, weight, needs)
+    grad_x, grad_weight, grad_bias = (
+        address(g) if need else 0 for g, need in zip(grads, needs, strict=True)
+    )
+    make_plan(x, offsets, groups).depthwise_backward(
+        grad=address(grad),
+        y=address(y),
+        x=address(x),
+        weight=address(weight),
+        grad_x=grad_x,
+        grad_weight=grad_weight,
+        grad_bias=grad_bias,
+        threads=torch.get_num_threads(),
+    )
+    return grads
+
+
+def _empty_grads(
+    x: torch.Tensor, weight: torch.Tensor, needs: list[bool]
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    nothing = (0,)
+    return (
+        torch.empty_like(x) if needs[0] else x.new_empty(nothing),
+        torch.empty_like(weight) if needs[1] else x.new_empty(nothing),
+        x.new_empty(x.shape[1] if needs[2] else 0),
+    )
+
+
+@_backward.register_fake
+def _(
+    grad: torch.Tensor,
+    y: torch.Tensor | None,
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    offsets: list[int],
+    groups: int,
+    needs: list[bool],
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return _empty_grads(dense_layout(x), weight.contiguous(), needs)
+
+
+def _setup_context(ctx, inputs, output) -> None:  # type: ignore[no-untyped-def]
+    x, weight, _, ctx.offsets, ctx.groups, relu, _ = inputs
+    ctx.save_for_backward(x, weight, *([output] if relu else []))
+
+
+def _autograd(ctx, grad):  # type: ignore[no-untyped-def]
+    x, weight, *y = ctx.saved_tensors
+    needs = list(ctx.needs_input_grad[:3])
+    grads = _backward(grad, y[0] if y else None, x, weight, ctx.offsets, ctx.groups, needs)
+    return (*(g if need else None for g, need in zip(grads, needs, strict=True)), *(None,) * 4)
+
+
+_forward.register_autograd(_autograd, setup_context=_setup_context)
