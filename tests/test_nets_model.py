@@ -7,13 +7,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from zerogames_classics.othello import Othello, OthelloOptions
 from zerogames_kernels import Pattern
+from zerogames_kernels.modules import BoardDepthwise
 
 from zerogames import get_game
 from zerogames.nets import build_model, win_draw_loss
 from zerogames.nets.blocks import MobileBlock
+from zerogames.nets.folding import fold_norms
 from zerogames.nets.go_paper import parse_paper_name
 from zerogames.nets.heads import NO_PASS_LOGIT
-from zerogames.nets.layers import MaskedConv2d
+from zerogames.nets.layers import BatchNorm, MaskedConv2d
 from zerogames.nets.model import Model
 from zerogames.nets.spec import NetSpec
 
@@ -189,6 +191,38 @@ def test_forms_of_a_kernel_share_weights_and_answers() -> None:
         other = make(f"mob_krb_{form}_2x8", seed=3).eval()
         other.load_state_dict(native.state_dict())
         torch.testing.assert_close(other(positions(4)), native(positions(4)), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mob_krb_2x8+mlh",
+        "mob_3x3_2x8+conv+scalar",
+        "res_rb_2x8+conv",
+        "res_5x5_2x8",
+        "cnx_rng_2x8+points+gap",
+        "a0.2.8",
+        "a0.small.avg.conv.bin",
+        "mobile.avg.2.8.20",
+    ],
+)
+def test_folding_norms_changes_no_answer(name: str, plain: bool) -> None:
+    model = make(name).train()
+    for _ in range(3):
+        model(positions(8))
+    with torch.no_grad():
+        for part in model.modules():
+            if isinstance(part, BatchNorm):
+                for parameter in part.parameters():
+                    parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    model.eval()
+    folded = fold_norms(model, plain=plain)
+    torch.testing.assert_close(folded(positions(4)), model(positions(4)), rtol=1e-3, atol=1e-4)
+    norms = [part for part in folded.modules() if isinstance(part, BatchNorm)]
+    assert len(norms) == (13 if name == "a0.small.avg.conv.bin" else 0)
+    compact = [part for part in folded.modules() if isinstance(part, BoardDepthwise)]
+    assert bool(compact) == (not plain and name.startswith(("mob", "cnx")))
 
 
 def test_the_order_of_letters_is_the_order_of_groups() -> None:

@@ -7,6 +7,7 @@ from zerogames.nets.spec import NetSpec
 
 if TYPE_CHECKING:
     from zerogames.nets.file import NetInfo, load_net, load_weights, read_net_info, save_net
+    from zerogames.nets.folding import fold_norms
     from zerogames.nets.losses import Losses, Metrics, Targets, compute_losses, compute_metrics
     from zerogames.nets.model import Model, Output, build_model, win_draw_loss
     from zerogames.nets.names import parse_net_name
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "file": ("NetInfo", "load_net", "load_weights", "read_net_info", "save_net"),
+    "folding": ("fold_norms",),
     "losses": ("Losses", "Metrics", "Targets", "compute_losses", "compute_metrics"),
     "model": ("Model", "Output", "build_model", "win_draw_loss"),
     "names": ("parse_net_name",),
@@ -32,6 +34,7 @@ __all__ = [
     "build_model",
     "compute_losses",
     "compute_metrics",
+    "fold_norms",
     "load_net",
     "load_weights",
     "parse_net_name",

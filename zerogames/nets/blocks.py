@@ -1,4 +1,7 @@
-"""The blocks trunks are made of; all keep `[B, C, H, W]`."""
+"""The blocks trunks are made of; all keep `[B, C, H, W]`.
+
+`NORMED` names a block's convolutions that a batch norm follows, for `zerogames.nets.folding`.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -6,8 +9,8 @@ from typing import cast
 import torch.nn.functional as F
 from torch import Tensor, nn
 from zerogames_kernels import Pattern
+from zerogames_kernels.modules import BoardDepthwise
 
-from zerogames.nets.depthwise import make_depthwise
 from zerogames.nets.layers import BatchNorm, MaskedConv2d, SqueezeExcitation, pointwise, spatial
 from zerogames.nets.spec import NetSpec
 
@@ -39,6 +42,8 @@ def make_convolution(spec: NetSpec, patterns: Patterns) -> nn.Module:
 class Stem(nn.Sequential):
     """From input planes to the trunk's channels."""
 
+    NORMED = (("0", "1"),)
+
     def __init__(self, spec: NetSpec, planes: int) -> None:
         channels = spec.channels
         if spec.convention == "keras":
@@ -55,6 +60,8 @@ class Stem(nn.Sequential):
 
 class ResidualBlock(nn.Module):
     """Two convolutions, squeeze-and-excitation, the skip and a ReLU."""
+
+    NORMED = (("conv1", "norm1"), ("conv2", "norm2"))
 
     def __init__(self, spec: NetSpec, first: Patterns, second: Patterns) -> None:
         super().__init__()
@@ -92,12 +99,14 @@ class MobileBlock(nn.Module):
     Lc0's family ends in a ReLU; the Go papers' trunk stays linear.
     """
 
+    NORMED = (("expand", "norm1"), ("depthwise", "norm2"), ("project", "norm3"))
+
     def __init__(self, spec: NetSpec, patterns: Patterns) -> None:
         super().__init__()
         channels, expanded = spec.channels, spec.expanded
         self.expand = pointwise(channels, expanded)
         self.norm1 = make_norm(spec, expanded)
-        self.depthwise = make_depthwise(expanded, patterns, form=spec.form)
+        self.depthwise = BoardDepthwise(expanded, patterns, form=spec.form)
         self.norm2 = make_norm(spec, expanded)
         self.project = pointwise(expanded, channels)
         self.norm3 = make_norm(spec, channels, last=True)
@@ -117,9 +126,11 @@ class MobileBlock(nn.Module):
 class ConvNextBlock(nn.Module):
     """Depthwise, batch norm, a pointwise MLP with GELU, the skip."""
 
+    NORMED = (("depthwise", "norm"),)
+
     def __init__(self, spec: NetSpec, patterns: Patterns) -> None:
         super().__init__()
-        self.depthwise = make_depthwise(spec.channels, patterns, form=spec.form)
+        self.depthwise = BoardDepthwise(spec.channels, patterns, form=spec.form)
         self.norm = make_norm(spec, spec.channels, last=True)
         self.expand = pointwise(spec.channels, spec.expanded, bias=True)
         self.project = pointwise(spec.expanded, spec.channels, bias=True)

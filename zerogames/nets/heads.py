@@ -59,6 +59,8 @@ class ActionGather(nn.Module):
 class DensePolicy(nn.Module):
     """1x1 to 32 channels, then one dense layer to all actions (Lc0's classical head)."""
 
+    NORMED = (("conv", "norm"),)
+
     def __init__(self, spec: NetSpec, cells: int, actions: int) -> None:
         super().__init__()
         self.conv = pointwise(spec.channels, POLICY_CHANNELS)
@@ -73,6 +75,8 @@ class DensePolicy(nn.Module):
 
 class ConvPolicy(nn.Module):
     """Two 3x3 convolutions to the game's policy planes (Lc0's convolutional head)."""
+
+    NORMED = (("conv1", "norm"),)
 
     def __init__(self, spec: NetSpec, policy_map: PolicyMap, cells: int) -> None:
         super().__init__()
@@ -104,6 +108,8 @@ class PointsPolicy(nn.Module):
 
 class AlphaZeroPolicy(nn.Module):
     """1x1 to two channels, then one dense layer to the board's points."""
+
+    NORMED = (("conv", "norm"),)
 
     def __init__(self, spec: NetSpec, policy_map: PolicyMap, cells: int) -> None:
         super().__init__()
@@ -137,6 +143,8 @@ def make_policy(spec: NetSpec, game: Game, cells: int) -> nn.Module:
 
 class DenseHead(nn.Module):
     """1x1 convolution, a hidden dense layer, an output layer: value and moves left."""
+
+    NORMED = (("conv", "norm"),)
 
     def __init__(
         self, spec: NetSpec, cells: int, outputs: int, *, channels: int, hidden: int

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from zerogames_kernels import Pattern
+from zerogames_kernels import Pattern, group_offsets
 from zerogames_kernels.pattern import RADIUS
+from zerogames_kernels.reference import dense_index
 
 WINDOW = 2 * RADIUS + 1
 
@@ -28,22 +29,6 @@ class BatchNorm(nn.BatchNorm2d):
         nn.Module._load_from_state_dict(self, *args)
 
 
-def split_channels(channels: int, groups: int) -> list[int]:
-    """Channels of each group, as equal as possible, the larger groups first."""
-    small, larger = divmod(channels, groups)
-    return [small + (group < larger) for group in range(groups)]
-
-
-def tap_index(channels: int, patterns: Sequence[Pattern]) -> Tensor:
-    """Where each channel's taps are in the flattened 5x5 window, `[C, K]`."""
-    rows = [
-        [(row + RADIUS) * WINDOW + column + RADIUS for row, column in pattern.offsets]
-        for pattern, count in zip(patterns, split_channels(channels, len(patterns)), strict=True)
-        for _ in range(count)
-    ]
-    return torch.tensor(rows)
-
-
 class MaskedConv2d(nn.Module):
     """A convolution in a 5x5 window that keeps only the taps of its patterns.
 
@@ -55,9 +40,9 @@ class MaskedConv2d(nn.Module):
     def __init__(self, in_channels: int, out_channels: int, patterns: Sequence[Pattern]) -> None:
         super().__init__()
         self.patterns = tuple(patterns)
-        taps = len(self.patterns[0].offsets)
-        self.weight = nn.Parameter(torch.empty(out_channels, in_channels, taps))
-        index = tap_index(out_channels, self.patterns)[:, None]
+        offsets = group_offsets(self.patterns)
+        self.weight = nn.Parameter(torch.empty(out_channels, in_channels, len(offsets[0])))
+        index = dense_index(out_channels, offsets)[:, None]
         self.register_buffer("index", index, persistent=False)  # [out, 1, K]
 
     def dense_weight(self) -> Tensor:
