@@ -1,0 +1,15 @@
+"""One interface to everything that can judge positions."""
+
+from zerogames.evaluate.evaluator import Capabilities, Evaluation, Evaluator
+from zerogames.evaluate.opening import EVALUATOR_KINDS, open_evaluator
+from zerogames.evaluate.plain import ConstantEvaluator, RandomEvaluator
+
+__all__ = [
+    "EVALUATOR_KINDS",
+    "Capabilities",
+    "ConstantEvaluator",
+    "Evaluation",
+    "Evaluator",
+    "RandomEvaluator",
+    "open_evaluator",
+]

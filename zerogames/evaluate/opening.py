@@ -1,0 +1,96 @@
+"""From a net file or a word to an evaluator."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from zerogames.errors import UserError, unknown_name
+from zerogames.evaluate.evaluator import Evaluator
+from zerogames.evaluate.plain import ConstantEvaluator, RandomEvaluator
+from zerogames.game import Game
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is wanted of an evaluator."""
+
+    game: Game
+    net: Path | None
+    threads: int
+
+
+def open_evaluator(
+    game: Game, *, kind: str = "onnx", net: Path | None = None, threads: int = 1
+) -> Evaluator:
+    """Make an evaluator.
+
+    Args:
+        game: What it is to judge.
+        kind: One of `EVALUATOR_KINDS`.
+        net: A net file; the plain kinds need none.
+        threads: CPU threads per call.
+    """
+    if kind not in EVALUATOR_KINDS:
+        raise unknown_name("evaluator", kind, EVALUATOR_KINDS)
+    return EVALUATOR_KINDS[kind](Request(game=game, net=net, threads=threads))
+
+
+def net_version(net: Path) -> str:
+    """The first digits of the file's SHA-256."""
+    try:
+        return hashlib.sha256(net.read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        raise UserError(f"{net}: {error.strerror or error}") from None
+
+
+def _open_onnx(request: Request) -> Evaluator:
+    from zerogames.evaluate.onnx_ import OnnxEvaluator
+    from zerogames.nets import read_net_info
+
+    net = _required_net(request, "onnx")
+    info, version = read_net_info(net), net_version(net)
+    path = exported_onnx(net, version, request.game)
+    return OnnxEvaluator(path, version=version, encoding=info.encoding, threads=request.threads)
+
+
+def exported_onnx(net: Path, version: str, game: Game) -> Path:
+    """The ONNX form of a net for a board size, exported once and kept by content."""
+    from zerogames.export.onnx_file import EXPORT_VERSION, cache_folder, export_onnx
+
+    size = "x".join(map(str, game.spec.observation_shape))
+    path = cache_folder() / f"{version}-{size}-v{EXPORT_VERSION}.onnx"
+    if not path.exists():
+        from zerogames.nets import load_net
+
+        model, _ = load_net(net, game=game)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        export_onnx(model, game, path)
+    return path
+
+
+def _open_torch(request: Request) -> Evaluator:
+    import torch
+
+    from zerogames.evaluate.torch_ import TorchEvaluator
+    from zerogames.nets import load_net
+
+    net = _required_net(request, "torch")
+    model, _ = load_net(net, game=request.game)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return TorchEvaluator(model, version=net_version(net), device=device)
+
+
+def _required_net(request: Request, kind: str) -> Path:
+    if request.net is None:
+        raise UserError(f"the evaluator '{kind}' needs a net; give one with --net")
+    return request.net
+
+
+EVALUATOR_KINDS: dict[str, Callable[[Request], Evaluator]] = {
+    "onnx": _open_onnx,
+    "torch": _open_torch,
+    "constant": lambda request: ConstantEvaluator(request.game),
+    "random": lambda request: RandomEvaluator(request.game),
+}
+"""By the word that users write; the first is the default on a CPU."""

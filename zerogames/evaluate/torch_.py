@@ -1,0 +1,35 @@
+"""Evaluating with torch: any device, no export."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from zerogames.evaluate.evaluator import Capabilities, Evaluation
+from zerogames.nets.model import Model
+
+
+class TorchEvaluator:
+    """Runs a model as it is. On a CPU torch's thread count is the process's, not this object's."""
+
+    def __init__(self, model: Model, *, version: str, device: str = "cpu") -> None:
+        self.version = version
+        self.encoding = model.spec.encoding
+        self._device = torch.device(device)
+        self._model = model.to(self._device).eval()
+        on_cpu = self._device.type == "cpu"
+        self.capabilities = Capabilities(
+            batch_size=64 if on_cpu else 512,
+            threads=torch.get_num_threads() if on_cpu else 1,
+            device=device,
+        )
+
+    def evaluate(self, planes: NDArray[np.float32]) -> Evaluation:
+        """Judge planes `[B, P, H, W]`."""
+        with torch.inference_mode():
+            batch = torch.from_numpy(planes).to(self._device)
+            policy, wdl, moves_left = self._model.evaluate(batch)
+            return Evaluation(
+                policy.cpu().numpy(),
+                wdl.cpu().numpy(),
+                None if moves_left is None else moves_left.cpu().numpy(),
+            )

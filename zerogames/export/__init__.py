@@ -1,0 +1,1 @@
+"""Turning nets into files that other programs run."""

@@ -1,0 +1,309 @@
+"""Nets as ONNX graphs, built layer by layer from the spec and the weights.
+
+Needs no torch: an engine starts from a net file in a fraction of a second. Batch norms are folded
+into the convolutions before them. `tests/test_export.py` compares every kind of net with torch.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+from zerogames_kernels import Pattern
+from zerogames_kernels.pattern import RADIUS
+
+from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLICY, OUTPUT_WDL
+from zerogames.game import Game, PolicyMap
+from zerogames.nets.spec import NetSpec
+
+OPSET = 20
+WINDOW = 2 * RADIUS + 1
+NO_PASS_LOGIT = -1e4
+EPSILON = {"lc0": 1e-5, "keras": 1e-3}
+
+Array = NDArray[np.float32]
+
+
+@dataclass
+class GraphBuilder:
+    """Collects nodes and constants; values are known by their names."""
+
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
+
+    def constant(self, array: NDArray[np.generic], name: str = "") -> str:
+        """Add a constant tensor."""
+        name = name or f"constant{len(self.constants)}"
+        self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(array), name)
+        return name
+
+    def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """Add a node with one output and return the output's name."""
+        output = output or f"{kind.lower()}{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
+        return output
+
+    def numbers(self, *values: int) -> str:
+        """A constant vector of integers."""
+        return self.constant(np.array(values, np.int64))
+
+
+@dataclass
+class NetGraph:
+    """Translates one net; `tensors` are the net file's, by name."""
+
+    spec: NetSpec
+    game: Game
+    tensors: Mapping[str, Array]
+    patterns: Sequence[tuple[Pattern, ...]]
+    builder: GraphBuilder = field(default_factory=GraphBuilder)
+
+    def build(self) -> onnx.ModelProto:
+        """The whole model with a dynamic batch."""
+        encoding = self.game.encodings[self.spec.encoding.partition(":")[0]]
+        planes, height, width = encoding.shape
+        x = INPUT_PLANES
+        if self.spec.input_scale:
+            scale = np.ones((planes, 1, 1), np.float32)
+            for plane, factor in self.spec.input_scale:
+                scale[plane] = factor
+            x = self.builder.op("Mul", x, self.builder.constant(scale))
+        trunk = self.stem(x)
+        for block in range(self.spec.blocks):
+            trunk = self.block(f"blocks.{block}", block, trunk)
+        outputs = [self.policy(trunk), self.value(trunk)]
+        shapes: dict[str, list[int | str]] = {
+            OUTPUT_POLICY: ["batch", self.game.spec.action_size],
+            OUTPUT_WDL: ["batch", 3],
+        }
+        if self.spec.moves_left:
+            outputs.append(self.moves_left(trunk))
+            shapes[OUTPUT_MOVES_LEFT] = ["batch"]
+        graph = helper.make_graph(
+            self.builder.nodes,
+            self.spec.name,
+            [_value(INPUT_PLANES, ["batch", planes, height, width])],
+            [_value(name, shapes[name]) for name in outputs],
+            list(self.builder.constants.values()),
+        )
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="zerogames"
+        )
+        model.ir_version = 10  # onnxruntime lags behind the newest
+        return model
+
+    def stem(self, x: str) -> str:
+        """From planes to the trunk."""
+        if self.spec.convention == "lc0" and self.spec.block != "res":
+            return self.conv(x, "stem.0")
+        return self.relu(self.conv(x, "stem.0", norm="stem.1"))
+
+    def block(self, name: str, index: int, x: str) -> str:
+        """One block of the trunk."""
+        kind = self.spec.block
+        if kind == "res":
+            inner = self.relu(self.conv(x, f"{name}.conv1", norm=f"{name}.norm1", layer=2 * index))
+            inner = self.conv(inner, f"{name}.conv2", norm=f"{name}.norm2", layer=2 * index + 1)
+            return self.relu(self.add(x, self.excitation(f"{name}.excitation", inner)))
+        if kind == "golois":
+            inner = self.relu(self.conv(x, f"{name}.conv1", layer=2 * index))
+            inner = self.conv(inner, f"{name}.conv2", layer=2 * index + 1)
+            return self.norm(self.relu(self.add(x, inner)), f"{name}.norm")
+        if kind == "mob":
+            inner = self.relu(self.conv(x, f"{name}.expand", norm=f"{name}.norm1"))
+            inner = self.depthwise(inner, f"{name}.depthwise", f"{name}.norm2", index)
+            inner = self.conv(self.relu(inner), f"{name}.project", norm=f"{name}.norm3")
+            out = self.add(x, self.excitation(f"{name}.excitation", inner))
+            return out if self.spec.convention == "keras" else self.relu(out)
+        inner = self.depthwise(x, f"{name}.depthwise", f"{name}.norm", index)
+        inner = self.gelu(self.conv(inner, f"{name}.expand"))
+        inner = self.conv(inner, f"{name}.project")
+        return self.add(x, self.excitation(f"{name}.excitation", inner))
+
+    def policy(self, trunk: str) -> str:
+        """Logits of all actions."""
+        kind = self.spec.policy
+        if kind == "dense":
+            planes = self.relu(self.conv(trunk, "policy.conv", norm="policy.norm"))
+            return self.dense(self.flatten(planes), "policy.dense", output=OUTPUT_POLICY)
+        maps = self.game.heads.policy_maps
+        policy_map = maps.get(kind) or next(iter(maps.values()))
+        if kind == "conv":
+            planes = self.relu(self.conv(trunk, "policy.conv1", norm="policy.norm"))
+            logits = self.flatten(self.conv(planes, "policy.conv2"))
+        elif kind == "points":
+            logits = self.flatten(self.conv(trunk, "policy.conv"))
+        else:
+            planes = self.relu(self.conv(trunk, "policy.conv", norm="policy.norm"))
+            logits = self.dense(self.flatten(planes), "policy.dense")
+        return self.gather_actions(logits, trunk, policy_map)
+
+    def gather_actions(self, logits: str, trunk: str, policy_map: PolicyMap) -> str:
+        """From flattened planes to actions; see `zerogames.nets.heads.ActionGather`."""
+        index = np.asarray(policy_map.index)
+        elsewhere = index < 0
+        if "policy.gather.other.weight" in self.tensors:
+            others = self.dense(self.pooled(trunk), "policy.gather.other")
+            logits = self.builder.op("Concat", logits, others, axis=1)
+        elif elsewhere.any():
+            pads = self.builder.numbers(0, 0, 0, int(elsewhere.sum()))
+            low = self.builder.constant(np.array(NO_PASS_LOGIT, np.float32))
+            logits = self.builder.op("Pad", logits, pads, low)
+        _, height, width = self.game.spec.observation_shape
+        last = policy_map.planes * height * width + np.cumsum(elsewhere) - 1
+        chosen = self.builder.constant(np.where(elsewhere, last, index).astype(np.int64))
+        return self.builder.op("Gather", logits, chosen, axis=1, output=OUTPUT_POLICY)
+
+    def value(self, trunk: str) -> str:
+        """Probabilities of win, draw, loss."""
+        raw = self.head("value", trunk, pooled=self.spec.value_head == "gap")
+        if self.spec.value == "wdl":
+            return self.builder.op("Softmax", raw, axis=1, output=OUTPUT_WDL)
+        if self.spec.first_player_plane is not None:
+            raw = self.builder.op("Mul", raw, self.side_sign(self.spec.first_player_plane))
+        if self.spec.value == "scalar":
+            # (1 + tanh z) / 2 is sigmoid(2 z).
+            raw = self.builder.op("Mul", raw, self.builder.constant(np.array(2, np.float32)))
+        win = self.builder.op("Sigmoid", raw)
+        one = self.builder.constant(np.array(1, np.float32))
+        loss = self.builder.op("Sub", one, win)
+        draw = self.builder.op("Sub", win, win)
+        return self.builder.op("Concat", win, draw, loss, axis=1, output=OUTPUT_WDL)
+
+    def side_sign(self, plane: int) -> str:
+        """`[B, 1]`: -1 where the plane is one (the first player moves), else 1."""
+        vector = self.builder.numbers
+        cell = self.builder.op(
+            "Slice", INPUT_PLANES, vector(plane, 0, 0), vector(plane + 1, 1, 1), vector(1, 2, 3)
+        )
+        flat = self.builder.op("Reshape", cell, vector(-1, 1))
+        doubled = self.builder.op("Add", flat, flat)
+        return self.builder.op("Sub", self.builder.constant(np.array(1, np.float32)), doubled)
+
+    def moves_left(self, trunk: str) -> str:
+        """Plies to the end of the game."""
+        raw = self.relu(self.head("moves_left", trunk, pooled=self.spec.value_head == "gap"))
+        return self.builder.op("Squeeze", raw, self.builder.numbers(1), output=OUTPUT_MOVES_LEFT)
+
+    def head(self, name: str, trunk: str, *, pooled: bool) -> str:
+        """A hidden and an output layer over the pooled trunk or a few planes."""
+        if pooled:
+            flat = self.pooled(trunk)
+        else:
+            planes = self.conv(trunk, f"{name}.conv", norm=f"{name}.norm")
+            flat = self.flatten(self.relu(planes))
+        return self.dense(self.relu(self.dense(flat, f"{name}.hidden")), f"{name}.output")
+
+    def conv(self, x: str, name: str, *, norm: str = "", layer: int = -1) -> str:
+        """A convolution with its batch norm folded in; `layer` counts the patterned ones."""
+        weight = self.tensors[f"{name}.weight"]
+        if weight.ndim == 3:
+            weight = spread(weight, self.patterns[layer])
+        return self.folded_conv(x, name, weight, norm)
+
+    def depthwise(self, x: str, name: str, norm: str, layer: int) -> str:
+        """A depthwise layer with the batch norm after it."""
+        weight = spread(self.tensors[f"{name}.weight"][:, None], self.patterns[layer])
+        return self.folded_conv(x, name, weight, norm, group=len(weight))
+
+    def folded_conv(self, x: str, name: str, weight: Array, norm: str, *, group: int = 1) -> str:
+        """A convolution with these weights, the layer's bias and the norm."""
+        bias = self.tensors.get(f"{name}.bias", np.zeros(len(weight), np.float32))
+        if norm:
+            scale, shift = self.norm_affine(norm)
+            weight, bias = weight * scale[:, None, None, None], bias * scale + shift
+        pad = weight.shape[2] // 2
+        return self.builder.op(
+            "Conv",
+            x,
+            self.builder.constant(weight, f"{name}.weight"),
+            self.builder.constant(bias, f"{name}.bias"),
+            pads=[pad] * 4,
+            kernel_shape=list(weight.shape[2:]),
+            group=group,
+        )
+
+    def norm_affine(self, name: str) -> tuple[Array, Array]:
+        """A batch norm as factor and summand per channel."""
+        mean, variance = self.tensors[f"{name}.running_mean"], self.tensors[f"{name}.running_var"]
+        scale = 1 / np.sqrt(variance.astype(np.float64) + EPSILON[self.spec.convention])
+        scale *= self.tensors.get(f"{name}.weight", np.ones(len(mean), np.float32))
+        shift = self.tensors[f"{name}.bias"] - mean * scale
+        return scale.astype(np.float32), shift.astype(np.float32)
+
+    def norm(self, x: str, name: str) -> str:
+        """A batch norm that no convolution precedes."""
+        scale, shift = self.norm_affine(name)
+        x = self.builder.op("Mul", x, self.builder.constant(scale[:, None, None]))
+        return self.builder.op("Add", x, self.builder.constant(shift[:, None, None]))
+
+    def excitation(self, name: str, x: str) -> str:
+        """Squeeze-and-excitation, if the net has it."""
+        if f"{name}.squeeze.weight" not in self.tensors:
+            return x
+        channels = self.spec.channels
+        pooled = self.builder.op("GlobalAveragePool", x)  # [B, C, 1, 1]
+        hidden = self.relu(self.pooled_dense(pooled, f"{name}.squeeze", slice(None)))
+        scale = self.pooled_dense(hidden, f"{name}.excite", slice(0, channels))
+        shift = self.pooled_dense(hidden, f"{name}.excite", slice(channels, 2 * channels))
+        return self.add(self.builder.op("Mul", x, self.builder.op("Sigmoid", scale)), shift)
+
+    def pooled_dense(self, x: str, name: str, rows: slice) -> str:
+        """Some outputs of a dense layer over `[B, C, 1, 1]` as a 1x1 convolution."""
+        weight, bias = self.tensors[f"{name}.weight"][rows], self.tensors[f"{name}.bias"][rows]
+        return self.builder.op(
+            "Conv",
+            x,
+            self.builder.constant(weight[:, :, None, None]),
+            self.builder.constant(bias),
+            kernel_shape=[1, 1],
+        )
+
+    def dense(self, x: str, name: str, *, output: str = "") -> str:
+        """A dense layer over `[B, n]`."""
+        weight = self.builder.constant(self.tensors[f"{name}.weight"], f"{name}.weight")
+        bias = self.builder.constant(self.tensors[f"{name}.bias"], f"{name}.bias")
+        return self.builder.op("Gemm", x, weight, bias, transB=1, output=output)
+
+    def pooled(self, x: str) -> str:
+        """The board's average, `[B, C]`."""
+        return self.flatten(self.builder.op("GlobalAveragePool", x))
+
+    def relu(self, x: str) -> str:
+        """Negative numbers become zero."""
+        return self.builder.op("Relu", x)
+
+    def gelu(self, x: str) -> str:
+        """The exact one, as torch's default."""
+        return self.builder.op("Gelu", x)
+
+    def add(self, x: str, y: str) -> str:
+        """The sum."""
+        return self.builder.op("Add", x, y)
+
+    def flatten(self, x: str) -> str:
+        """`[B, ...]` to `[B, n]`."""
+        return self.builder.op("Flatten", x)
+
+
+def spread(weight: Array, patterns: Sequence[Pattern]) -> Array:
+    """Compact taps `[out, in, K]` in their window, `[out, in, n, n]`, n the smallest odd size."""
+    out_channels, in_channels, _ = weight.shape
+    window = np.zeros((out_channels, in_channels, WINDOW, WINDOW), np.float32)
+    small, larger = divmod(out_channels, len(patterns))
+    first = 0
+    for group, pattern in enumerate(patterns):
+        last = first + small + (group < larger)
+        for tap, (row, column) in enumerate(pattern.offsets):
+            window[first:last, :, row + RADIUS, column + RADIUS] = weight[first:last, :, tap]
+        first = last
+    reach = max(max(abs(row), abs(column)) for p in patterns for row, column in p.offsets)
+    inner = slice(RADIUS - reach, RADIUS + reach + 1)
+    return window[:, :, inner, inner]
+
+
+def _value(name: str, shape: Sequence[int | str]) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
