@@ -125,18 +125,50 @@ class AlphaZeroPolicy(nn.Module):
         return logits
 
 
+class AttentionPolicy(nn.Module):
+    """A logit for every pair of squares, and for promotions on the last rank (Lc0's head).
+
+    Its map indexes `from * 64 + to`, then 8 x 24 promotions by from-file, to-file and piece.
+    """
+
+    def __init__(self, spec: NetSpec, policy_map: PolicyMap) -> None:
+        super().__init__()
+        channels = spec.channels
+        self.embed = nn.Linear(channels, channels)
+        self.query = nn.Linear(channels, channels)
+        self.key = nn.Linear(channels, channels)
+        self.promotion = nn.Linear(channels, 4, bias=False)
+        self.gather = ActionGather(spec, policy_map, 64)
+
+    def forward(self, trunk: Tensor) -> Tensor:
+        """Logits `[B, A]`."""
+        squares = F.relu(self.embed(trunk.flatten(2).transpose(1, 2)))  # [B, 64, C]
+        query, key = self.query(squares), self.key(squares)
+        pairs = query @ key.transpose(1, 2) * trunk.shape[1] ** -0.5  # [B, 64, 64]
+        # The knight's promotion is the plain move; the others differ from it by to-file.
+        offsets = self.promotion(key[:, 56:])  # [B, 8, 4]
+        offsets = offsets[:, :, :3] + offsets[:, :, 3:]
+        plain = pairs[:, 48:56, 56:, None]  # [B, from-file, to-file, 1]
+        promotions = plain + offsets[:, None]  # [B, from-file, to-file, piece]
+        logits = torch.cat([pairs.flatten(1), promotions.flatten(1)], dim=1)
+        gathered: Tensor = self.gather(logits, trunk)
+        return gathered
+
+
 def make_policy(spec: NetSpec, game: Game, cells: int) -> nn.Module:
     """The spec's policy head."""
     if spec.policy == "dense":
         return DensePolicy(spec, cells, game.spec.action_size)
-    policy_map = game.heads.policy_maps.get(spec.policy) or next(
-        iter(game.heads.policy_maps.values()), None
-    )
+    # `points` and `az` fill the planes of the game's convolutional policy.
+    kind = "conv" if spec.policy in ("points", "az") else spec.policy
+    policy_map = game.heads.policy_maps.get(kind)
     if policy_map is None:
         raise UserError(
             f"net '{spec.name}': {game.spec.name} has no planes for a '{spec.policy}' policy; "
             "take the dense one"
         )
+    if spec.policy == "attention":
+        return AttentionPolicy(spec, policy_map)
     head = {"conv": ConvPolicy, "points": PointsPolicy, "az": AlphaZeroPolicy}[spec.policy]
     return head(spec, policy_map, cells)
 

@@ -99,6 +99,7 @@ def apply_options(spec: NetSpec, options: list[str], game: Game) -> NetSpec:
         canonical: kind
         for kind in heads.policy
         if (canonical := _POLICY_NAMES.get(kind, kind)) in get_args(Policy)
+        and (canonical == "dense" or heads.policy_maps)
     }
     changes: dict[str, dict[str, Any]] = {
         "nopass": {"pass_logit": False},
@@ -107,7 +108,7 @@ def apply_options(spec: NetSpec, options: list[str], game: Game) -> NetSpec:
     }
     for canonical, kind in policies.items():
         changes[kind] = changes[canonical] = {"policy": canonical}
-    if heads.policy_maps:
+    if "conv" in heads.policy_maps:
         changes["points"] = {"policy": "points"}
     for kind in heads.value:
         if kind in get_args(Value):

@@ -8,7 +8,7 @@ from zerogames.errors import UserError
 Block = Literal["res", "mob", "cnx", "golois"]
 Convention = Literal["lc0", "keras"]
 Form = Literal["native", "dense", "opti1", "opti2"]
-Policy = Literal["dense", "conv", "points", "az"]
+Policy = Literal["dense", "conv", "points", "az", "attention"]
 Value = Literal["wdl", "scalar", "binary"]
 ValueHead = Literal["dense", "az", "gap"]
 ValueLoss = Literal["cross-entropy", "mse", "binary"]
@@ -53,7 +53,8 @@ class NetSpec:
     """Factor for some planes: encoders emit raw values, e.g. the rule-50 counter in plies."""
 
     policy: Policy
-    """`dense`, `conv` (two 3x3 convolutions, gathered), `points` (one 1x1), `az` (AlphaZero's)."""
+    """`dense`, `conv` (two 3x3 convolutions, gathered), `points` (one 1x1), `az` (AlphaZero's),
+    `attention` (pairs of squares)."""
     pass_logit: bool = True
     """Actions without a place on the policy planes get a logit from the pooled trunk, or -1e4."""
     value: Value
