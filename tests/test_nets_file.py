@@ -1,5 +1,7 @@
 import json
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,8 @@ from safetensors.torch import load_file, save_file
 
 from zerogames import UserError, get_game
 from zerogames.nets import build_model, load_net, load_weights, read_net_info, save_net
-from zerogames.nets.file import METADATA_KEY
 from zerogames.nets.model import Model
+from zerogames.nets.net_info import METADATA_KEY
 
 GAME = get_game("othello:size=4")
 
@@ -211,6 +213,15 @@ def test_a_changed_file_loads_whole_or_is_a_user_error(whole: Path, data: st.Dat
     except UserError:
         return
     assert all(bool(torch.isfinite(t).all()) for t in model.state_dict().values())
+
+
+def test_a_description_is_read_without_torch(whole: Path) -> None:
+    script = (
+        "import sys; from zerogames.nets import read_net_info; "
+        f"assert read_net_info({str(whole)!r}).game == 'othello:size=4'; "
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:

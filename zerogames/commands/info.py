@@ -13,8 +13,8 @@ from zerogames.errors import UserError
 from zerogames.registry import game_names, get_game
 
 if TYPE_CHECKING:
-    from zerogames.nets.file import NetInfo
     from zerogames.nets.model import Model
+    from zerogames.nets.net_info import NetInfo
     from zerogames.nets.papers import PublishedNet
     from zerogames.nets.summary import Layer, Summary
 

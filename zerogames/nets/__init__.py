@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING
 from zerogames.nets.spec import NetSpec
 
 if TYPE_CHECKING:
-    from zerogames.nets.file import NetInfo, load_net, load_weights, read_net_info, save_net
+    from zerogames.nets.file import load_net, load_weights, save_net
     from zerogames.nets.folding import fold_norms
     from zerogames.nets.losses import Losses, Metrics, Targets, compute_losses, compute_metrics
     from zerogames.nets.model import Model, Output, build_model, win_draw_loss
     from zerogames.nets.names import parse_net_name
+    from zerogames.nets.net_info import NetInfo, read_net_info
     from zerogames.nets.summary import Summary, summarize
 
 _MODULES = {
-    "file": ("NetInfo", "load_net", "load_weights", "read_net_info", "save_net"),
+    "file": ("load_net", "load_weights", "save_net"),
     "folding": ("fold_norms",),
     "losses": ("Losses", "Metrics", "Targets", "compute_losses", "compute_metrics"),
     "model": ("Model", "Output", "build_model", "win_draw_loss"),
     "names": ("parse_net_name",),
+    "net_info": ("NetInfo", "read_net_info"),
     "summary": ("Summary", "summarize"),
 }
 

@@ -5,72 +5,23 @@ all.
 """
 
 import json
-import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, field
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Protocol, cast
 
 import torch
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 from zerogames_kernels import Pattern
 
+from zerogames.atomic import write_atomically
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.identity import split_identity
 from zerogames.nets.model import Model, build_model
+from zerogames.nets.net_info import METADATA_KEY, NetInfo, open_tensors, read_net_info
 from zerogames.nets.spec import NetSpec
 from zerogames.registry import get_game
-
-FORMAT = 1
-METADATA_KEY = "zerogames"
-MAX_METADATA = 4_000_000
-"""Characters; random patterns of the largest net need far less."""
-
-Offset = tuple[Annotated[int, Field(ge=-2, le=2)], Annotated[int, Field(ge=-2, le=2)]]
-
-
-@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid", strict=False))
-class NetInfo:
-    """What a net file says about itself."""
-
-    name: str
-    """The architecture."""
-    game: str
-    encoding: str
-    heads: dict[str, str]
-    """`policy`, `value` and auxiliary heads, for readers that do not parse names."""
-    step: int = 0
-    """Training steps behind the weights."""
-    metrics: dict[str, float] = field(default_factory=dict)
-    data_licence: str = ""
-    """Licence of the data it was trained on."""
-    patterns: list[list[list[Offset]]] = field(default_factory=list)
-    """Of a net with random patterns: layer, group, taps."""
-    format: int = FORMAT
-
-
-_INFO = TypeAdapter(NetInfo)
-
-
-class _TensorHeader(Protocol):
-    def get_shape(self) -> list[int]: ...
-    def get_dtype(self) -> str: ...
-
-
-class _TensorFile(Protocol):
-    """What `safe_open` gives, with types."""
-
-    def metadata(self) -> dict[str, str] | None: ...
-    def keys(self) -> list[str]: ...
-    def get_slice(self, name: str) -> _TensorHeader: ...
-    def get_tensor(self, name: str) -> Tensor: ...
 
 
 def describe_heads(spec: NetSpec) -> dict[str, str]:
@@ -107,33 +58,7 @@ def save_net(
         for name, tensor in model.state_dict().items()
     }
     metadata = {METADATA_KEY: json.dumps(asdict(info), allow_nan=False)}
-    _write_aside(Path(path), lambda aside: save_file(tensors, aside, metadata))
-
-
-def _write_aside(path: Path, write: Callable[[str], None]) -> None:
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    os.close(handle)
-    try:
-        write(aside)
-        with open(aside, "rb+") as stream:
-            os.fsync(stream.fileno())
-        os.chmod(aside, 0o644)
-        os.replace(aside, path)
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def read_net_info(path: str | Path) -> NetInfo:
-    """Read what a net file says about itself, without its weights."""
-    path = Path(path)
-    with _open(path) as stream:
-        return _parse_info(path, stream.metadata())
+    write_atomically(Path(path), lambda aside: save_file(tensors, aside, metadata))
 
 
 def load_net(
@@ -219,7 +144,7 @@ def _check_same(path: Path, spec: NetSpec, stored: NetSpec) -> None:
 def _read_tensors(path: Path, model: Model) -> dict[str, Tensor]:
     """Read all tensors, none before names, shapes and types agree with the model."""
     wanted = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
-    with _open(path) as stream:
+    with open_tensors(path) as stream:
         found = {name: stream.get_slice(name) for name in stream.keys()}  # noqa: SIM118
         problems = [f"no {name}" for name in wanted if name not in found]
         problems += [f"unknown {name}" for name in found if name not in wanted]
@@ -233,7 +158,7 @@ def _read_tensors(path: Path, model: Model) -> dict[str, Tensor]:
             raise UserError(
                 f"{path} does not fit '{model.spec.name}': {', '.join(problems[:3])}{more}"
             )
-        tensors = {name: stream.get_tensor(name) for name in wanted}
+        tensors = {name: torch.from_numpy(stream.get_tensor(name)) for name in wanted}
     broken = [name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()]
     if broken:
         raise UserError(f"{path}: {broken[0]} holds numbers that are not finite")
@@ -244,29 +169,3 @@ def _assign(model: Model, tensors: Mapping[str, Tensor]) -> None:
     with torch.no_grad():
         for name, tensor in model.state_dict().items():
             tensor.copy_(tensors[name])
-
-
-@contextmanager
-def _open(path: Path) -> Iterator[_TensorFile]:
-    if not path.is_file():
-        raise UserError(f"there is no net file {path}")
-    try:
-        with safe_open(path, framework="pt") as stream:
-            yield cast(_TensorFile, stream)
-    except (SafetensorError, OSError, UnicodeError) as error:
-        raise UserError(f"{path} is not a whole .safetensors file ({error})") from None
-
-
-def _parse_info(path: Path, metadata: Mapping[str, str] | None) -> NetInfo:
-    text = (metadata or {}).get(METADATA_KEY)
-    if text is None or len(text) > MAX_METADATA:
-        raise UserError(f"{path} is a .safetensors file, but no zerogames net")
-    try:
-        info = _INFO.validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "metadata"
-        raise UserError(f"{path}: its description is wrong at {where}: {first['msg']}") from None
-    if info.format != FORMAT:
-        raise UserError(f"{path} has format {info.format}; this version reads format {FORMAT}")
-    return info

@@ -1,0 +1,100 @@
+"""What a net file says about itself, read without torch."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import field
+from pathlib import Path
+from typing import Annotated, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+from safetensors import SafetensorError, safe_open
+
+from zerogames.errors import UserError
+
+FORMAT = 1
+METADATA_KEY = "zerogames"
+MAX_METADATA = 4_000_000
+"""Characters; random patterns of the largest net need far less."""
+
+Offset = tuple[Annotated[int, Field(ge=-2, le=2)], Annotated[int, Field(ge=-2, le=2)]]
+
+
+@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid", strict=False))
+class NetInfo:
+    """What a net file says about itself."""
+
+    name: str
+    """The architecture."""
+    game: str
+    encoding: str
+    heads: dict[str, str]
+    """`policy`, `value` and auxiliary heads, for readers that do not parse names."""
+    step: int = 0
+    """Training steps behind the weights."""
+    metrics: dict[str, float] = field(default_factory=dict)
+    data_licence: str = ""
+    """Licence of the data it was trained on."""
+    patterns: list[list[list[Offset]]] = field(default_factory=list)
+    """Of a net with random patterns: layer, group, taps."""
+    format: int = FORMAT
+
+
+_INFO = TypeAdapter(NetInfo)
+
+
+class _TensorHeader(Protocol):
+    def get_shape(self) -> list[int]: ...
+    def get_dtype(self) -> str: ...
+
+
+class TensorFile(Protocol):
+    """What `safe_open` gives, with types."""
+
+    def metadata(self) -> dict[str, str] | None:
+        """Texts by name."""
+
+    def keys(self) -> list[str]:
+        """The names of the tensors."""
+
+    def get_slice(self, name: str) -> _TensorHeader:
+        """A tensor's shape and type, without reading it."""
+
+    def get_tensor(self, name: str) -> NDArray[np.float32]:
+        """Read a tensor."""
+
+
+def read_net_info(path: str | Path) -> NetInfo:
+    """Read what a net file says about itself, without its weights."""
+    path = Path(path)
+    with open_tensors(path) as stream:
+        return _parse_info(path, stream.metadata())
+
+
+@contextmanager
+def open_tensors(path: Path) -> Iterator[TensorFile]:
+    """Open a net file; any damage met while it is open is a `UserError`."""
+    if not path.is_file():
+        raise UserError(f"there is no net file {path}")
+    try:
+        with safe_open(path, framework="np") as stream:
+            yield cast(TensorFile, stream)
+    except (SafetensorError, OSError, UnicodeError) as error:
+        raise UserError(f"{path} is not a whole .safetensors file ({error})") from None
+
+
+def _parse_info(path: Path, metadata: Mapping[str, str] | None) -> NetInfo:
+    text = (metadata or {}).get(METADATA_KEY)
+    if text is None or len(text) > MAX_METADATA:
+        raise UserError(f"{path} is a .safetensors file, but no zerogames net")
+    try:
+        info = _INFO.validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "metadata"
+        raise UserError(f"{path}: its description is wrong at {where}: {first['msg']}") from None
+    if info.format != FORMAT:
+        raise UserError(f"{path} has format {info.format}; this version reads format {FORMAT}")
+    return info
