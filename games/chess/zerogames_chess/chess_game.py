@@ -1,0 +1,178 @@
+"""The plugin: what the framework knows of chess."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Literal
+
+import chess
+import numpy as np
+import pydantic
+from zerogames_kernels import Pattern
+
+from zerogames.errors import UserError
+from zerogames.game import (
+    BaseGame,
+    Encoding,
+    GameReader,
+    GameSpec,
+    GameWriter,
+    Heads,
+    PolicyMap,
+    State,
+    Symmetry,
+)
+from zerogames_chess import _native
+from zerogames_chess.pgn import read_pgn, write_pgn
+from zerogames_chess.picture import ChessPicture
+
+NUM_ACTIONS = 1858
+STANDARD_START = 518
+"""The usual array among the 960."""
+CONV_PLANES = 80
+"""The convolutional policy head's planes, of which 73 mean moves."""
+_UCI = re.compile(r"[a-h][1-8][a-h][1-8][a-z]?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChessOptions:
+    """Which chess."""
+
+    variant: Literal["standard", "960"] = "standard"
+    """960: any of the 960 starts, and castling is written king takes rook."""
+    start: Annotated[int, pydantic.Field(ge=0, le=959)] = STANDARD_START
+    """Number of the Chess960 start position, 0 to 959."""
+
+    def __post_init__(self) -> None:
+        if self.variant == "standard" and self.start != STANDARD_START:
+            raise ValueError("another start needs variant=960")
+
+
+def _plane_names() -> tuple[str, ...]:
+    pieces = ("pawns", "knights", "bishops", "rooks", "queens", "king")
+    names = []
+    for age in range(8):
+        when = f"{age} plies ago" if age else "now"
+        names += [f"our {piece}, {when}" for piece in pieces]
+        names += [f"their {piece}, {when}" for piece in pieces]
+        names.append(f"repeated, {when}")
+    return (
+        *names,
+        "we may castle queen side",
+        "we may castle king side",
+        "they may castle queen side",
+        "they may castle king side",
+        "black to move",
+        "plies since capture or pawn move",
+        "zeros",
+        "ones",
+    )
+
+
+class Chess(BaseGame):
+    """Actions are Lc0's 1858 policy entries in the mover's view, written as UCI moves."""
+
+    def __init__(self, options: ChessOptions) -> None:
+        super().__init__("chess", options)
+        self.chess960 = options.variant == "960"
+        start = chess.Board.from_chess960_pos(options.start)
+        self._start_fen = start.fen()
+        self.encodings: Mapping[str, Encoding] = {
+            "lc0-classic": Encoding(
+                name="lc0-classic",
+                planes=_plane_names(),
+                height=8,
+                width=8,
+                num_constant_planes=8,
+                options={"fill": ("fen_only", "always", "no")},
+            )
+        }
+        self.spec = GameSpec(
+            name=self.name,
+            identity=self.identity,
+            action_size=NUM_ACTIONS,
+            observation_shape=self.encodings["lc0-classic"].shape,
+            max_plies=512,
+        )
+        self.symmetries: Sequence[Symmetry] = (
+            Symmetry(
+                "identity", np.arange(64, dtype=np.int32), np.arange(NUM_ACTIONS, dtype=np.int32)
+            ),
+        )
+
+    @cached_property
+    def heads(self) -> Heads:
+        """Lc0's heads; the attention head gathers by `_native.attention_policy_map`."""
+        meaning = _native.conv_policy_map()
+        index = np.empty(NUM_ACTIONS, np.int32)
+        index[meaning[meaning >= 0]] = np.flatnonzero(meaning >= 0)
+        return Heads(
+            policy=("classical", "conv", "attention"),
+            value=("wdl", "scalar"),
+            auxiliary=("moves_left",),
+            policy_maps={"conv": PolicyMap(planes=CONV_PLANES, index=index)},
+        )
+
+    @property
+    def patterns(self) -> Mapping[str, Pattern]:
+        """How knights, rooks and bishops move within the 5x5 window."""
+        return {
+            "k": Pattern.from_mask("knight", "01010 10001 00100 10001 01010"),
+            "r": Pattern.from_mask("rook", "00100 00100 11111 00100 00100"),
+            "b": Pattern.from_mask("bishop", "10001 01010 00100 01010 10001"),
+        }
+
+    @property
+    def readers(self) -> Mapping[str, GameReader]:
+        """PGN."""
+        return {"pgn": read_pgn}
+
+    @property
+    def writers(self) -> Mapping[str, GameWriter]:
+        """PGN."""
+        return {"pgn": write_pgn}
+
+    def initial_state(self) -> State:
+        """The start position, in Chess960 the one with the number `start`."""
+        return _native.State.from_fen(self._start_fen, self.chess960)
+
+    def parse_state(self, text: str) -> State:
+        """Read a FEN; in Chess960 also X-FEN and Shredder-FEN castling rights."""
+        return _native.State.from_fen(text, self.chess960)
+
+    def format_state(self, state: State) -> str:
+        """The FEN, with X-FEN castling rights in Chess960."""
+        return str(state)
+
+    def parse_action(self, state: State, text: str) -> int:
+        """Read a move as UCI (`e2e4`, `e7e8q`, `e1g1`) or SAN (`Nf3`, `exd6`, `O-O`)."""
+        native = _native_state(state)
+        if _UCI.fullmatch(text):
+            return native.parse_uci(text)
+        if native.result is not None:
+            raise UserError(f"the game is over: {native.end_reason}")
+        board = chess.Board(native.fen, chess960=native.chess960)
+        try:
+            move = board.parse_san(text)
+        except chess.AmbiguousMoveError:
+            raise UserError(f"'{text[:40]}' may be several moves here; name the square") from None
+        except chess.IllegalMoveError:
+            raise UserError(f"'{text[:40]}' is not legal here") from None
+        except ValueError:
+            raise UserError(f"'{text[:40]}' is not a move; write e.g. e2e4 or Nf3") from None
+        return native.parse_uci(board.uci(move))
+
+    def format_action(self, state: State, action: int) -> str:
+        """The move as UCI; castling is e1g1, in Chess960 king takes rook."""
+        return _native_state(state).uci(action)
+
+    def render(self, state: State, *, last_action: int | None = None) -> ChessPicture:
+        """The board from White's side, with the last move and a check marked."""
+        return ChessPicture(_native_state(state), last_action)
+
+
+def _native_state(state: State) -> _native.State:
+    if not isinstance(state, _native.State):
+        raise TypeError(f"a chess state is wanted, not {type(state).__name__}")
+    return state

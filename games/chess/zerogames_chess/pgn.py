@@ -1,0 +1,142 @@
+"""Games to and from PGN, through python-chess."""
+
+import io
+from collections.abc import Callable, Iterator
+
+import chess
+import chess.pgn
+import numpy as np
+
+from zerogames.data.record import GameRecord
+from zerogames.errors import UserError
+from zerogames.registry import get_game
+from zerogames_chess import _native
+
+_RESULTS = {"1-0": 1.0, "0-1": -1.0, "1/2-1/2": 0.0}
+_RESULT_TEXT = {1.0: "1-0", -1.0: "0-1", 0.0: "1/2-1/2", None: "*"}
+# What the writer derives from the record.
+_DERIVED_TAGS = ("FEN", "SetUp", "Variant", "Result", "Termination")
+
+
+class _MainLine(chess.pgn.BaseVisitor["_MainLine"]):
+    """Collects the moves that were played; variations are passed over."""
+
+    def __init__(self) -> None:
+        self.headers = chess.pgn.Headers()
+        self.start: chess.Board | None = None
+        self.moves: list[str] = []
+        self.comments: dict[int, str] = {}
+        self.error: str = ""
+
+    def begin_headers(self) -> chess.pgn.Headers:
+        return self.headers
+
+    def visit_header(self, tagname: str, tagvalue: str) -> None:
+        self.headers[tagname] = tagvalue
+
+    def begin_variation(self) -> chess.pgn.SkipType:
+        return chess.pgn.SKIP
+
+    def visit_board(self, board: chess.Board) -> None:
+        if self.start is None:
+            self.start = board.copy(stack=False)
+
+    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
+        self.moves.append(board.uci(move))
+
+    def visit_comment(self, comment: str) -> None:
+        ply = len(self.moves) - 1
+        self.comments[ply] = f"{self.comments.get(ply, '')} {comment.strip()}".strip()
+
+    def handle_error(self, error: Exception) -> None:
+        self.error = self.error or str(error)
+
+    def result(self) -> "_MainLine":
+        return self
+
+
+def read_pgn(
+    data: bytes, *, on_broken: Callable[[UserError], None] | None = None
+) -> Iterator[GameRecord]:
+    """Read the main line of every game.
+
+    A game that goes on after our rules have ended it (a repetition nobody claimed) is cut there and
+    has the result of the rules.
+
+    Args:
+        data: the file, UTF-8 or Latin-1.
+        on_broken: called with the error of each broken game, which is then left out; without it the
+            error is raised.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    stream = io.StringIO(text)
+    number = 0
+    while (game := chess.pgn.read_game(stream, Visitor=_MainLine)) is not None:
+        number += 1
+        try:
+            yield _to_record(game)
+        except UserError as error:
+            players = f"{game.headers.get('White', '?')} - {game.headers.get('Black', '?')}"
+            named = UserError(f"PGN game {number} ({players[:80]}): {error}")
+            if on_broken is None:
+                raise named from None
+            on_broken(named)
+
+
+def _to_record(game: _MainLine) -> GameRecord:
+    if game.error:
+        raise UserError(game.error)
+    board = game.start or chess.Board()
+    if board.uci_variant != "chess":
+        raise UserError(f"variant '{board.uci_variant}' is not chess or Chess960")
+    state = _native.State.from_fen(board.fen(), board.chess960)
+    start = "" if not board.chess960 and state.fen == chess.STARTING_FEN else state.fen
+    actions: list[int] = []
+    for move in game.moves:
+        if state.result is not None:
+            break
+        actions.append(state.parse_uci(move))
+        state = state.play(actions[-1])
+    ended = state.result is not None
+    return GameRecord(
+        game="chess:variant=960" if board.chess960 else "chess",
+        start=start,
+        actions=np.array(actions, np.int32),
+        result=state.result if ended else _RESULTS.get(game.headers.get("Result", "*")),
+        reason=state.end_reason if ended else game.headers.get("Termination", ""),
+        tags={name: value for name, value in game.headers.items() if name not in _DERIVED_TAGS},
+        comments={ply: text for ply, text in game.comments.items() if text and ply < len(actions)},
+    )
+
+
+def write_pgn(record: GameRecord) -> str:
+    """Write one game with its tags, comments and result."""
+    chess_game = get_game(record.game)
+    state = record.start_state(chess_game)
+    board = chess.Board(str(state), chess960="variant=960" in record.game)
+    game = chess.pgn.Game()
+    game.setup(board)
+    for name, value in record.tags.items():
+        if name not in _DERIVED_TAGS:
+            try:
+                game.headers[name] = _one_line(value)
+            except ValueError:
+                raise UserError(f"'{name[:40]}' is not the name of a PGN tag") from None
+    game.headers["Result"] = _RESULT_TEXT[record.result]
+    if record.reason:
+        game.headers["Termination"] = _one_line(record.reason)
+    game.comment = record.comments.get(-1, "")
+    node: chess.pgn.GameNode = game
+    for ply, action in enumerate(record.actions):
+        move = board.parse_uci(chess_game.format_action(state, int(action)))
+        node = node.add_variation(move, comment=record.comments.get(ply, ""))
+        board.push(move)
+        state = state.play(int(action))
+    return f"{game}\n\n"
+
+
+def _one_line(value: str) -> str:
+    return " ".join(value.split()).replace('"', "'")
