@@ -1,0 +1,152 @@
+"""Batches of training samples, and the packed samples they are expanded from."""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerogames import _samples
+from zerogames.game import Game, State, Symmetry
+
+_HEADER = struct.Struct("<6H6f")
+_NO_SYMMETRY = np.empty(0, np.uint8)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SampleBatch:
+    """Positions with what a net should say about them, all in the side to move's view.
+
+    Every array is contiguous and free of NaN.
+    """
+
+    planes: NDArray[np.float32]
+    """`[B, P, H, W]`: raw values of the encoding (rule-50 in plies)."""
+    policy: NDArray[np.float32]
+    """`[B, A]`: sums to 1, zero for illegal actions."""
+    legal: NDArray[np.bool_]
+    """`[B, A]`."""
+    result: NDArray[np.float32]
+    """`[B, 3]`: win, draw, loss as the game ended."""
+    search: NDArray[np.float32]
+    """`[B, 3]`: win, draw, loss as the search saw it; the result where nothing is known."""
+    moves_left: NDArray[np.float32]
+    """`[B]`: plies to the end of the game; -1 where unknown."""
+    weights: NDArray[np.float32]
+    """`[B]`."""
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @classmethod
+    def empty(cls, size: int, shape: tuple[int, int, int], action_size: int) -> Self:
+        """Room for `size` samples with planes of this shape."""
+        return cls(
+            planes=np.empty((size, *shape), np.float32),
+            policy=np.empty((size, action_size), np.float32),
+            legal=np.empty((size, action_size), np.bool_),
+            result=np.empty((size, 3), np.float32),
+            search=np.empty((size, 3), np.float32),
+            moves_left=np.empty(size, np.float32),
+            weights=np.empty(size, np.float32),
+        )
+
+    def __getitem__(self, rows: slice) -> Self:
+        """Some rows, sharing memory."""
+        return type(self)(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+    def copy(self) -> Self:
+        """The same numbers in memory of their own."""
+        return type(self)(
+            **{field.name: getattr(self, field.name).copy() for field in fields(self)}
+        )
+
+
+class Symmetries:
+    """The board symmetries of a game as tables for `unpack`."""
+
+    def __init__(self, symmetries: Sequence[Symmetry]) -> None:
+        self.count = len(symmetries)
+        self.cells = np.stack([symmetry.cells for symmetry in symmetries]).astype(np.int32)
+        self.actions = np.stack([symmetry.actions for symmetry in symmetries]).astype(np.int32)
+
+
+def unpack(
+    samples: list[bytes],
+    out: SampleBatch,
+    symmetries: Symmetries | None = None,
+    chosen: NDArray[np.uint8] = _NO_SYMMETRY,
+) -> SampleBatch:
+    """Expand packed samples into the first rows of `out`; return those rows.
+
+    With `symmetries` sample i is transformed by number `chosen[i]`; 0 is the identity.
+    """
+    empty = np.empty((0, 0), np.int32)
+    _samples.unpack_samples(
+        samples,
+        out.planes,
+        out.policy,
+        out.legal,
+        out.result,
+        out.search,
+        out.moves_left,
+        out.weights,
+        empty if symmetries is None else symmetries.cells,
+        empty if symmetries is None else symmetries.actions,
+        chosen,
+    )
+    return out[: len(samples)]
+
+
+def pack_sample(
+    game: Game,
+    state: State,
+    encoding: str,
+    *,
+    policy_actions: NDArray[np.int32],
+    policy: NDArray[np.float32],
+    result: tuple[float, float],
+    search: tuple[float, float],
+    moves_left: float,
+    weight: float = 1.0,
+) -> bytes:
+    """Pack one position of any game; native games have a faster way for whole games.
+
+    Args:
+        game: The game.
+        state: The position.
+        encoding: Name of the encoding, with its options.
+        policy_actions: Legal actions with a target.
+        policy: Their probabilities, summing to 1.
+        result: q and d of the side to move: win minus loss, and draw.
+        search: The same as the search saw it.
+        moves_left: Plies to the end, -1 if unknown.
+        weight: Of the sample.
+    """
+    planes = state.observe(encoding)
+    actions = game.spec.action_size
+    legal = np.zeros((actions + 63) // 64 * 64, np.uint8)
+    legal[state.legal_actions()] = 1
+    header = _HEADER.pack(
+        planes.shape[1] * planes.shape[2],
+        actions,
+        0,
+        0,
+        planes.shape[0],
+        len(policy),
+        *result,
+        *search,
+        moves_left,
+        weight,
+    )
+    return b"".join(
+        (
+            header,
+            np.packbits(legal, bitorder="little").tobytes(),
+            planes.tobytes(),
+            policy.astype("<f4").tobytes(),
+            policy_actions.astype("<u2").tobytes(),
+        )
+    )
