@@ -344,3 +344,13 @@ def test_a_report_without_games_is_possible(tmp_path: Path) -> None:
     json.loads(report.json())
     assert report.markdown()
     plot_ratings(report.ratings, tmp_path / "ratings.png", title=report.title)
+
+
+def test_pairings_are_seen_by_the_player_named_first() -> None:
+    games = [Outcome("B", "A", 1.0), Outcome("C", "A", -1.0), Outcome("B", "C", 1.0)]
+    report = make_report(games, title="", order=["A", "B", "C"])
+    assert [(one.a, one.b, str(one.wdl)) for one in report.tallies] == [
+        ("A", "B", "0-0-1"),
+        ("A", "C", "1-0-0"),
+        ("B", "C", "1-0-0"),
+    ]

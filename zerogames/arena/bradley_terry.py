@@ -161,9 +161,12 @@ def fit_bradley_terry(
         centre = np.eye(len(names)) - 1 / len(names)
         strength = centre @ strength
         naive, sandwich = centre @ naive @ centre.T, centre @ sandwich @ centre.T
+    elo = strength * ELO_SCALE
+    for name, known in anchors.items():
+        elo[names.index(name)] = known  # exactly
     return RatingFit(
         names=names,
-        elo=strength * ELO_SCALE,
+        elo=elo,
         covariance=sandwich * ELO_SCALE**2,
         naive_covariance=naive * ELO_SCALE**2,
     )

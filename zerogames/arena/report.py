@@ -128,6 +128,7 @@ def make_report(
     conditions: Mapping[str, str] | None = None,
     faults: Mapping[str, Mapping[str, int]] | None = None,
     sprt: Sprt | None = None,
+    order: Sequence[str] = (),
 ) -> Report:
     """Count and rate the games.
 
@@ -139,8 +140,9 @@ def make_report(
         conditions: How the games were played.
         faults: Games lost by crash, illegal move or time, by player.
         sprt: The test that the first pairing was played for.
+        order: Of the players; pairings are seen by the one who comes first in it.
     """
-    tallies = tally(outcomes)
+    tallies = _in_order(tally(outcomes), order)
     anchors = dict(anchors or {})
     if elo_from is not None:
         base = anchors.get(elo_from, 0.0)
@@ -148,6 +150,9 @@ def make_report(
         scale = (
             f"Elo from direct games against {elo_from} ({base:g}), 95 % intervals relative to it."
         )
+    elif len(tallies) == 1 and not anchors:
+        ratings = rate_tallies(tallies)
+        scale = "Elo of the first named over the second, 95 % intervals."
     else:
         ratings = rate_tallies(tallies, anchors=anchors)
         fixed = ", ".join(f"{name} at {elo:g}" for name, elo in anchors.items())
@@ -161,6 +166,16 @@ def make_report(
         faults=dict(faults or {}),
         sprt=sprt,
     )
+
+
+def _in_order(tallies: Sequence[Tally], order: Sequence[str]) -> list[Tally]:
+    rank = {name: index for index, name in enumerate(order)}
+
+    def place(name: str) -> int:
+        return rank.get(name, len(rank))
+
+    turned = [one if place(one.a) <= place(one.b) else one.swapped for one in tallies]
+    return sorted(turned, key=lambda one: (place(one.a), place(one.b)))
 
 
 def plus_minus(value: float, error: float, digits: int = 1) -> str:

@@ -1,0 +1,139 @@
+"""Running an event from the command line: progress, report, files."""
+
+import collections
+import os
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from zerogames.arena.elo import estimate_tally
+from zerogames.arena.event import Event
+from zerogames.arena.match_folder import MatchFolder, StoredGame
+from zerogames.arena.plot import plot_ratings
+from zerogames.arena.report import Report, make_report, plus_minus
+from zerogames.arena.runner import event_tally, run_event
+from zerogames.atomic import write_atomically
+
+INTERRUPTED = 130
+
+
+def run_and_report(
+    event: Event,
+    console: Console,
+    *,
+    title: str,
+    anchors: Mapping[str, float] | None = None,
+    elo_from: str | None = None,
+) -> int:
+    """Play or continue an event and show what came out; returns the exit code."""
+    path = event.folder()
+    identity = event.identity()
+    with MatchFolder(path, identity, event.game, str(event.rules.control)) as folder:
+        if folder.games:
+            console.print(f"{len(folder.games)} games are already in {path}: going on from there")
+        with _progress(event, folder, console) as on_game:
+            status = run_event(event, folder, on_game)
+        report = make_report(
+            (stored.outcome for stored in folder.games),
+            title=title,
+            anchors={
+                name: elo for name, elo in (anchors or {}).items() if _has_played(folder, name)
+            },
+            elo_from=elo_from if elo_from and _has_played(folder, elo_from) else None,
+            conditions=event.conditions.describe() | {"machine": _machine()},
+            faults=_faults(folder.games),
+            sprt=event.sprt,
+            order=event.names,
+        )
+        _write(report, folder)
+    report.print(console)
+    console.print(f"games and report: {path}", highlight=False)
+    if status == "interrupted":
+        missing = len(event.appointments()) - len(folder.games)
+        console.print(f"interrupted with {missing} games to go: the same command continues")
+        return INTERRUPTED
+    if status == "decided":
+        console.print("stopped: the SPRT is decided")
+    return 0
+
+
+@contextmanager
+def _progress(
+    event: Event, folder: MatchFolder, console: Console
+) -> Iterator[Callable[[StoredGame], None]]:
+    total = len(event.appointments())
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    with progress:
+        task = progress.add_task("starting", total=total, completed=len(folder.games))
+
+        def on_game(stored: StoredGame) -> None:
+            if stored.fault:
+                detail = f" ({stored.fault_detail})" if stored.fault_detail else ""
+                console.print(
+                    escape(f"{stored.key}: {stored.loser} loses by {stored.fault}{detail}"),
+                    style="yellow",
+                    highlight=False,
+                )
+            progress.update(task, completed=len(folder.games), description=_standing(event, folder))
+
+        yield on_game
+
+
+def _standing(event: Event, folder: MatchFolder) -> str:
+    if len(event.players) == 2:
+        one = event_tally(event, folder)
+        estimate = estimate_tally(one)
+        text = f"{one.wdl} Elo {plus_minus(estimate.elo, estimate.elo_error, 0)}"
+        if event.sprt:
+            text += f" LLR {event.sprt.llr(one.distribution):+.2f}"
+        return text
+    points: collections.Counter[str] = collections.Counter()
+    for stored in folder.games:
+        points[stored.first] += round(1 + stored.result)
+        points[stored.second] += round(1 - stored.result)
+    leaders = [f"{name} {half / 2:g}" for name, half in points.most_common(2)]
+    return escape(", ".join(leaders))
+
+
+def _faults(games: Sequence[StoredGame]) -> dict[str, dict[str, int]]:
+    found: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for stored in games:
+        if stored.fault and stored.loser:
+            found[stored.loser][stored.fault] += 1
+    return {name: dict(counts) for name, counts in found.items()}
+
+
+def _has_played(folder: MatchFolder, name: str) -> bool:
+    return any(name in (stored.first, stored.second) for stored in folder.games)
+
+
+def _write(report: Report, folder: MatchFolder) -> None:
+    folder.write({"report.md": report.markdown(), "report.json": report.json()})
+    write_atomically(
+        folder.path / "report.png",
+        lambda path: plot_ratings(report.ratings, path, title=report.title, scale=report.scale),
+    )
+
+
+def _machine() -> str:
+    return f"{platform.machine()}, {os.cpu_count()} CPUs"

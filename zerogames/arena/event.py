@@ -1,0 +1,205 @@
+"""What is played: the settings of a match or tournament, as commands and TOML files give them."""
+
+import dataclasses
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import pydantic
+from pydantic import Field
+
+from zerogames.arena.adjudication import DrawRule, ResignRule
+from zerogames.arena.game_loop import Rules
+from zerogames.arena.openings import Openings, load_openings
+from zerogames.arena.players import PlayerSpec, parse_players
+from zerogames.arena.schedule import Appointment, Format, schedule
+from zerogames.arena.sprt import Sprt
+from zerogames.arena.time_control import TimeControl
+from zerogames.errors import UserError, unknown_name
+from zerogames.game import Game
+from zerogames.registry import get_game
+
+_Settings = TypeVar("_Settings")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """How every game of an event is played."""
+
+    game: str = "chess"
+    """The game with its options, e.g. go:size=9,komi=7."""
+    games: Annotated[int, Field(ge=1, le=1_000_000)] = 100
+    """Games for each pairing; two games from one opening are a pair."""
+    tc: str = ""
+    """Time control: 60+0.6, 40/60+0.6, 1:30+1 (minutes and seconds) or inf."""
+    st: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """Seconds for each move; 0 for no such limit."""
+    nodes: Annotated[int, Field(ge=0)] = 0
+    """Nodes for each move; 0 for no such limit."""
+    depth: Annotated[int, Field(ge=0)] = 0
+    """Depth of each search; 0 for no such limit."""
+    openings: str = "builtin"
+    """builtin, none, random:N (plies), or a file: EPD, FEN, PGN, SGF."""
+    opening_plies: Annotated[int, Field(ge=0)] = 0
+    """Cut opening lines there; 0 leaves them whole."""
+    resign: str = ""
+    """MOVES/CENTIPAWNS[/two], e.g. 3/600: the game is given up after so many own moves in a row."""
+    draw: str = ""
+    """NUMBER/MOVES/CENTIPAWNS, e.g. 34/8/20: from that move on, so many even moves are a draw."""
+    max_plies: Annotated[int, Field(ge=0)] = 0
+    """A longer game is scored as it stands (Go) or drawn; 0 leaves it to the game."""
+    margin: Annotated[float, Field(ge=0, le=60)] = 0.1
+    """Seconds by which a clock may be overrun."""
+    patience: Annotated[float, Field(gt=0, le=1e6)] = 120.0
+    """Longest wait for a move, in seconds, where no clock runs."""
+    seed: int = 0
+    """Decides random openings and players."""
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Games played at the same time."""
+    out: str = ""
+    """Folder of the games and the report; the same command continues there."""
+
+    def rules(self) -> Rules:
+        """Limits and adjudication."""
+        return Rules(
+            control=TimeControl.parse(self.tc),
+            move_time_s=self.st or None,
+            nodes=self.nodes or None,
+            depth=self.depth or None,
+            margin_s=self.margin,
+            patience_s=self.patience,
+            resign=ResignRule.parse(self.resign),
+            draw=DrawRule.parse(self.draw),
+            max_plies=self.max_plies or None,
+        )
+
+    def describe(self) -> dict[str, str]:
+        """For the report: ratings only compare under equal conditions."""
+        found = {"game": self.game}
+        shown = ("tc", "st", "nodes", "depth", "openings", "opening_plies", "resign", "draw")
+        for name in (*shown, "max_plies"):
+            value = getattr(self, name)
+            if value:
+                found[name] = f"{value:g}" if isinstance(value, float) else str(value)
+        return found | {"games per pairing": str(self.games), "concurrency": str(self.concurrency)}
+
+
+_NOT_PART_OF_IDENTITY = ("games", "concurrency", "out", "patience")
+"""May change when an event is continued."""
+
+
+class Event:
+    """Players and conditions, checked."""
+
+    def __init__(
+        self,
+        players: Sequence[str],
+        conditions: Conditions,
+        *,
+        format: Format = "round-robin",
+        sprt: Sprt | None = None,
+    ) -> None:
+        if len(players) < 2:
+            raise UserError("a match needs two players, e.g. zerogames match random mcts:100")
+        self.conditions = conditions
+        self.game: Game = get_game(conditions.game)
+        self.rules = conditions.rules()
+        self.players: list[PlayerSpec] = parse_players(players)
+        self.format = format
+        self.sprt = sprt
+        self.openings: Openings = load_openings(
+            conditions.openings,
+            self.game,
+            plies=conditions.opening_plies,
+            seed=conditions.seed,
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """Of the players, in order."""
+        return [player.name for player in self.players]
+
+    def player(self, name: str) -> PlayerSpec:
+        """The player called `name`."""
+        return next(player for player in self.players if player.name == name)
+
+    def appointments(self) -> list[Appointment]:
+        """All games."""
+        return list(schedule(self.names, self.conditions.games, self.format))
+
+    def identity(self) -> dict[str, Any]:
+        """What must be the same when the event is continued."""
+        same = {
+            field.name: getattr(self.conditions, field.name)
+            for field in dataclasses.fields(self.conditions)
+            if field.name not in _NOT_PART_OF_IDENTITY
+        }
+        players = {player.name: player.text for player in self.players}
+        return {**same, "game": self.game.spec.identity, "format": self.format, "players": players}
+
+    def folder(self) -> Path:
+        """Where it is kept: as the user said, else a name that the same command finds again."""
+        if self.conditions.out:
+            return Path(self.conditions.out)
+        digest = hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()
+        words = "-vs-".join(self.names[:2]) if len(self.players) == 2 else "tournament"
+        slug = re.sub(r"[^\w.@=+-]+", "-", words)[:60].strip("-")
+        return Path("matches") / f"{slug}-{digest[:8]}"
+
+
+def parse_anchors(texts: Sequence[str], names: Sequence[str]) -> dict[str, float]:
+    """Read `PLAYER=ELO`, or the name of a player with `UCI_Elo=...` in it."""
+    anchors = {}
+    for text in texts:
+        name, _, elo = (part.strip() for part in text.rpartition("="))
+        own = re.search(r"UCI_Elo=(\d+)", text)
+        if text.strip() in names and own:
+            name, elo = text.strip(), own[1]
+        if name not in names:
+            raise unknown_name("player to anchor", name or text, names)
+        try:
+            anchors[name] = float(elo)
+        except ValueError:
+            raise UserError(f"--anchor '{text}': write PLAYER=ELO") from None
+    return anchors
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file of settings."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+def check_settings(kind: type[_Settings], values: Mapping[str, Any], source: str) -> _Settings:
+    """Make settings from a file's values; name the wrong key."""
+    known = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    for key in values:
+        if key not in known:
+            raise UserError(f"{source}: {unknown_name('setting', key, known)}")
+    try:
+        return pydantic.TypeAdapter(kind).validate_python(dict(values))
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "settings"
+        raise UserError(f"{source}: {where}: {first['msg']}") from None
+
+
+def find_config(text: str) -> Path:
+    """The file itself, else a preset of that name."""
+    if Path(text).is_file():
+        return Path(text)
+    package = Path(__file__).parents[1]
+    folders = [package.parent / "configs" / "tournaments", package / "configs" / "tournaments"]
+    for folder in folders:
+        path = folder / (text if text.endswith(".toml") else f"{text}.toml")
+        if path.is_file():
+            return path
+    known = {path.stem for folder in folders for path in folder.glob("*.toml")}
+    raise unknown_name("tournament file or preset", text.removesuffix(".toml"), known)

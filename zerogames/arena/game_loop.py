@@ -1,0 +1,200 @@
+"""One game between two players, with clocks and a referee."""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from zerogames.arena.adjudication import (
+    Adjudicator,
+    DrawRule,
+    Ending,
+    ResignRule,
+    longest_game,
+    score_as_it_stands,
+)
+from zerogames.arena.openings import Opening
+from zerogames.arena.players import Choice, Limits, Player, PlayerFault, Position
+from zerogames.arena.time_control import Clock, TimeControl
+from zerogames.game import Game
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What a player may spend and when a game is ended."""
+
+    control: TimeControl = field(default_factory=TimeControl)
+    move_time_s: float | None = None
+    nodes: int | None = None
+    depth: int | None = None
+    margin_s: float = 0.1
+    """A clock may be overrun by that much."""
+    patience_s: float = 120.0
+    """Longest wait for a move where no clock runs."""
+    resign: ResignRule | None = None
+    draw: DrawRule | None = None
+    max_plies: int | None = None
+    """None leaves it to the game."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """Why a player lost a game that it did not lose on the board."""
+
+    player: int
+    kind: str
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayedGame:
+    """A finished game."""
+
+    opening: Opening
+    actions: tuple[int, ...]
+    """With the opening's."""
+    moves: tuple[str, ...]
+    comments: dict[int, str]
+    """By ply: evaluation, depth and time of the move."""
+    ending: Ending
+    fault: Fault | None
+    seconds: float
+
+
+class Interrupted(Exception):
+    """The match was stopped in the middle of a game."""
+
+
+def play_game(
+    game: Game,
+    players: Sequence[Player],
+    opening: Opening,
+    rules: Rules,
+    *,
+    seed: int = 0,
+    stop: threading.Event | None = None,
+) -> PlayedGame:
+    """Play from `opening` to the end; `players[0]` is the first player."""
+    return _Referee(game, players, opening, rules, stop or threading.Event()).play(seed)
+
+
+class _Referee:
+    def __init__(
+        self,
+        game: Game,
+        players: Sequence[Player],
+        opening: Opening,
+        rules: Rules,
+        stop: threading.Event,
+    ) -> None:
+        self.game, self.players, self.opening, self.rules = game, players, opening, rules
+        self.stop = stop
+        self.state = opening.state(game)
+        self.actions: list[int] = []
+        self.moves: list[str] = []
+        self.movers: list[int] = []
+        self.comments: dict[int, str] = {}
+        self.clocks: tuple[Clock, Clock] = (rules.control.start(), rules.control.start())
+        self.adjudicator = Adjudicator(rules.resign, rules.draw)
+        self.max_plies = rules.max_plies or longest_game(game)
+
+    def play(self, seed: int) -> PlayedGame:
+        began = time.monotonic()
+        for action in self.opening.actions:
+            self._advance(action)
+        fault = None
+        mover = 0
+        try:
+            for mover, player in enumerate(self.players):
+                player.new_game(self._position(), 2 * seed + mover)
+            ending = None
+            while ending is None:
+                if self.stop.is_set():
+                    raise Interrupted
+                mover = self.state.to_play
+                ending = self._ending() or self._move(mover)
+        except PlayerFault as error:
+            if self.stop.is_set():
+                raise Interrupted from None
+            fault = Fault(player=mover, kind=error.kind, detail=error.detail)
+            ending = Ending(-1.0 if mover == 0 else 1.0, error.kind)
+        if self.stop.is_set() and self.state.result is None:
+            raise Interrupted
+        return PlayedGame(
+            opening=self.opening,
+            actions=tuple(self.actions),
+            moves=tuple(self.moves),
+            comments=self.comments,
+            ending=ending,
+            fault=fault,
+            seconds=time.monotonic() - began,
+        )
+
+    def _ending(self) -> Ending | None:
+        if self.state.result is not None:
+            return Ending(self.state.result, self.state.end_reason)
+        if len(self.actions) >= self.max_plies:
+            return score_as_it_stands(self.game, self.state)
+        return None
+
+    def _move(self, mover: int) -> Ending | None:
+        limits = self._limits(mover)
+        began = time.monotonic()
+        choice = self.players[mover].choose(self._position(), limits)
+        elapsed = time.monotonic() - began
+        if self.stop.is_set():
+            raise Interrupted
+        self._check_time(mover, elapsed)
+        if choice.action is None:
+            return Ending(-1.0 if mover == 0 else 1.0, "resignation")
+        if not self.state.is_legal(choice.action):
+            raise PlayerFault("illegal move", f"action {choice.action}")
+        self.comments[len(self.actions)] = choice.comment(elapsed)
+        self._advance(choice.action)
+        return self._adjudicate(mover, choice)
+
+    def _adjudicate(self, mover: int, choice: Choice) -> Ending | None:
+        if self.state.result is not None:
+            return None
+        return self.adjudicator.after_move(mover, choice, self.state, len(self.actions))
+
+    def _advance(self, action: int) -> None:
+        self.movers.append(self.state.to_play)
+        self.moves.append(self.game.format_action(self.state, action))
+        self.actions.append(action)
+        self.state = self.state.play(action)
+
+    def _position(self) -> Position:
+        return Position(
+            game=self.game,
+            start=self.opening.start,
+            actions=self.actions,
+            moves=self.moves,
+            movers=self.movers,
+            state=self.state,
+        )
+
+    def _limits(self, mover: int) -> Limits:
+        rules, clock = self.rules, self.clocks[mover]
+        if rules.control.time_s is not None:
+            deadline = clock.remaining_s + rules.margin_s
+        elif rules.move_time_s is not None:
+            deadline = rules.move_time_s + rules.margin_s
+        else:
+            deadline = rules.patience_s
+        return Limits(
+            control=rules.control,
+            remaining_s=(self.clocks[0].remaining_s, self.clocks[1].remaining_s),
+            moves_to_go=clock.moves_to_go,
+            move_time_s=rules.move_time_s,
+            nodes=rules.nodes,
+            depth=rules.depth,
+            deadline_s=deadline,
+        )
+
+    def _check_time(self, mover: int, elapsed: float) -> None:
+        rules = self.rules
+        if not self.clocks[mover].spend(elapsed, rules.margin_s):
+            raise PlayerFault("time forfeit", f"the clock fell by a move of {elapsed:.3f} s")
+        if rules.move_time_s is not None and elapsed > rules.move_time_s + rules.margin_s:
+            raise PlayerFault("time forfeit", f"{elapsed:.3f} s for {rules.move_time_s:g} s")

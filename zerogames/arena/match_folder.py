@@ -1,0 +1,206 @@
+"""The folder of an event: every finished game is on disk before the next one counts.
+
+`event.json` says what is played, `games.jsonl` holds one finished game per line (the truth),
+`games.pgn` or `.sgf` the same for other programs, `report.{md,json,png}` what came out.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pydantic
+
+from zerogames.arena.results import Outcome
+from zerogames.atomic import write_text_atomically
+from zerogames.data.record import GameRecord
+from zerogames.errors import UserError
+from zerogames.game import Game
+
+SCHEMA = 1
+_PREFERRED_FORMATS = ("pgn", "sgf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredGame:
+    """One line of `games.jsonl`."""
+
+    key: str
+    pair: str
+    first: str
+    second: str
+    opening: str
+    start: str
+    actions: list[int]
+    moves: list[str]
+    comments: dict[int, str]
+    result: float
+    """First player's view."""
+    reason: str
+    fault: str | None
+    """Kind of the loser's fault."""
+    fault_detail: str | None
+    seconds: float
+    date: str
+
+    @property
+    def outcome(self) -> Outcome:
+        """For ratings."""
+        return Outcome(self.first, self.second, self.result, self.pair)
+
+    @property
+    def loser(self) -> str | None:
+        """Name, or None after a draw."""
+        return self.second if self.result > 0 else self.first if self.result < 0 else None
+
+    def record(self, game: Game, *, event: str, round: str, control: str) -> GameRecord:
+        """For the game's writers."""
+        day = self.date[:10]
+        if "sgf" in game.writers:
+            tags = {"EV": event, "DT": day, "RO": round, "PB": self.first, "PW": self.second}
+        else:
+            tags = {
+                "Event": event,
+                "Site": "?",
+                "Date": day.replace("-", "."),
+                "Round": round,
+                "White": self.first,
+                "Black": self.second,
+                "TimeControl": control,
+                "Opening": self.opening,
+            }
+        reason = f"{self.reason}: {self.fault_detail}" if self.fault_detail else self.reason
+        return GameRecord(
+            game=game.spec.identity,
+            start=self.start,
+            actions=np.array(self.actions, np.int32),
+            result=self.result,
+            reason=reason,
+            tags=tags,
+            comments=self.comments,
+        )
+
+
+_ADAPTER = pydantic.TypeAdapter(StoredGame)
+
+
+class MatchFolder:
+    """Opened by one process at a time."""
+
+    def __init__(self, path: Path, identity: Mapping[str, Any], game: Game, control: str) -> None:
+        self.path, self._game, self._control = path, game, control
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot use the folder '{path}': {error.strerror}") from None
+        self._lock = (path / ".lock").open("w")
+        self.games: list[StoredGame] = []
+        self._file = None
+        try:
+            self._take_lock()
+            self._check_identity(identity)
+            self.games = self._load()
+            self._format = next(
+                (name for name in _PREFERRED_FORMATS if name in game.writers),
+                next(iter(game.writers), ""),
+            )
+            self._rewrite_records()
+            self._file = (path / "games.jsonl").open("a", encoding="utf-8")
+        except BaseException:
+            self.close()
+            raise
+
+    def add(self, stored: StoredGame) -> None:
+        """Keep a finished game: it is on disk when this returns."""
+        assert self._file is not None
+        self._file.write(json.dumps(asdict(stored) | {"schema": SCHEMA}) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.games.append(stored)
+        if self._format:
+            with self._records.open("a", encoding="utf-8") as file:
+                file.write(self._text(stored, len(self.games)))
+
+    def close(self) -> None:
+        """Let another process have it."""
+        if self._file is not None:
+            self._file.close()
+        self._lock.close()
+
+    def write(self, files: Mapping[str, str]) -> None:
+        """Write small files by name."""
+        for name, text in files.items():
+            write_text_atomically(self.path / name, text)
+
+    def __enter__(self) -> "MatchFolder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def _records(self) -> Path:
+        return self.path / f"games.{self._format}"
+
+    def _take_lock(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(
+                f"'{self.path}' is in use by another match; wait or give another --out"
+            ) from None
+
+    def _check_identity(self, identity: Mapping[str, Any]) -> None:
+        path = self.path / "event.json"
+        if path.exists():
+            before = json.loads(path.read_text(encoding="utf-8"))
+            for key, value in identity.items():
+                # Players may join later.
+                known = before.get(key)
+                same = known.items() <= value.items() if key == "players" else known == value
+                if not same:
+                    raise UserError(
+                        f"'{self.path}' holds another event: {key} was {known}, not {value}; "
+                        "give another --out"
+                    )
+        write_text_atomically(path, json.dumps(identity, indent=2) + "\n")
+
+    def _load(self) -> list[StoredGame]:
+        path = self.path / "games.jsonl"
+        if not path.exists():
+            return []
+        data = path.read_bytes()
+        # What follows the last line end was being written when the process died.
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            os.truncate(path, whole)
+        return list(_parse(data[:whole].splitlines(), path))
+
+    def _rewrite_records(self) -> None:
+        if self._format and self.games:
+            texts = (self._text(one, number) for number, one in enumerate(self.games, start=1))
+            write_text_atomically(self._records, "".join(texts))
+
+    def _text(self, stored: StoredGame, number: int) -> str:
+        record = stored.record(
+            self._game, event=self.path.name, round=str(number), control=self._control
+        )
+        return self._game.writers[self._format](record).rstrip("\n") + "\n\n"
+
+
+def _parse(lines: Iterable[bytes], path: Path) -> Iterable[StoredGame]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            values = json.loads(line)
+            if values.pop("schema") != SCHEMA:
+                raise UserError("written by another version")
+            yield _ADAPTER.validate_python(values)
+        except (ValueError, KeyError, AttributeError) as error:
+            message = str(error).splitlines()[0]
+            raise UserError(
+                f"{path}, line {number} is damaged ({message}); remove that line to go on"
+            ) from None

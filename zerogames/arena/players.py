@@ -1,0 +1,210 @@
+"""Who plays: the interface of all players, and making one from its text.
+
+`random`, `mcts:1000`, `uci:/usr/games/stockfish?UCI_LimitStrength=true&UCI_Elo=1350`,
+`gtp:/usr/games/gnugo --mode gtp --level 1`; `NAME=...` before any of them gives it a name.
+"""
+
+import importlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from zerogames.arena.time_control import TimeControl
+from zerogames.errors import UserError, unknown_name
+from zerogames.game import Game, State
+
+GROUP = "zerogames.players"
+"""Entry points: other packages may add kinds of players."""
+
+_KINDS = {
+    "random": "zerogames.arena.random_player:kind",
+    "mcts": "zerogames.arena.mcts_player:kind",
+    "uci": "zerogames.arena.uci_player:kind",
+    "gtp": "zerogames.arena.gtp_player:kind",
+}
+_NAMED = re.compile(r"([^=:/?]+)=(.+)", re.DOTALL)
+
+
+class PlayerFault(Exception):
+    """A player broke down or broke the rules: it loses the game, the match goes on."""
+
+    def __init__(self, kind: str, detail: str = "") -> None:
+        super().__init__(f"{kind}: {detail}" if detail else kind)
+        self.kind = kind
+        """`crash`, `illegal move`, `time forfeit` or `no answer`."""
+        self.detail = detail[:300]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Position:
+    """Where the game stands and how it came there."""
+
+    game: Game
+    start: str
+    """As `Game.format_state` writes it; empty for the initial position."""
+    actions: Sequence[int]
+    moves: Sequence[str]
+    """The actions as text."""
+    movers: Sequence[int]
+    """Who played each."""
+    state: State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a player may spend on a move; at least one limit is set, or the player has its own."""
+
+    control: TimeControl
+    """The same for both players."""
+    remaining_s: tuple[float, float]
+    """Of the first and the second player; infinite without a clock."""
+    moves_to_go: int = 0
+    """Of the player to move; 0 when there is no next period."""
+    move_time_s: float | None = None
+    nodes: int | None = None
+    depth: int | None = None
+    deadline_s: float
+    """From now: an answer after that loses."""
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether clocks run."""
+        return self.control.time_s is not None
+
+    def budget_s(self, player: int) -> float | None:
+        """A plain share of the time left for players without a time management of their own."""
+        if self.move_time_s is not None:
+            return 0.9 * self.move_time_s
+        if not self.is_timed:
+            return None
+        remaining = self.remaining_s[player]
+        moves = min(self.moves_to_go or 30, 30)
+        return min(remaining / moves + 0.8 * self.control.increment_s, 0.5 * remaining)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A move with what the player thought of it, in the view of the player who moves."""
+
+    action: int | None
+    """None resigns."""
+    centipawns: float | None = None
+    mate: int | None = None
+    """In so many own moves; negative when the player is mated."""
+    win_rate: float | None = None
+    """In [0, 1]."""
+    depth: int | None = None
+    nodes: int | None = None
+
+    @property
+    def score(self) -> float | None:
+        """Centipawns for adjudication; mates are beyond every limit."""
+        if self.mate is not None:
+            return 100_000.0 if self.mate > 0 else -100_000.0
+        return self.centipawns
+
+    def comment(self, elapsed_s: float) -> str:
+        """As engines' games are annotated: `+0.35/12 0.53s 1200n`."""
+        parts = []
+        if self.mate is not None:
+            parts.append(f"{'-' if self.mate < 0 else '+'}M{abs(self.mate)}")
+        elif self.centipawns is not None:
+            parts.append(f"{self.centipawns / 100:+.2f}")
+        elif self.win_rate is not None:
+            parts.append(f"{100 * self.win_rate:.1f}%")
+        if parts and self.depth is not None:
+            parts[0] += f"/{self.depth}"
+        parts.append(f"{elapsed_s:.3f}s")
+        if self.nodes is not None:
+            parts.append(f"{self.nodes}n")
+        return " ".join(parts)
+
+
+class Player(Protocol):
+    """Plays games of one game plugin, one after another."""
+
+    def new_game(self, position: Position, seed: int) -> None:
+        """Forget the game before; `seed` decides what is random in this one."""
+
+    def choose(self, position: Position, limits: Limits) -> Choice:
+        """Choose a move; raise `PlayerFault` when that fails."""
+
+    def close(self) -> None:
+        """Free what the player holds; from another thread it also ends a running `choose`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayerKind:
+    """How players of one kind are named, checked and made."""
+
+    title: Callable[[str], str]
+    """A short name from what stands behind `kind:`; raises `UserError` for what is wrong there."""
+    make: Callable[[str, Game], Player]
+    """From the same text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayerSpec:
+    """A player as the user named it."""
+
+    text: str
+    """The whole text: equal texts are equal players."""
+    name: str
+    kind: str
+    argument: str
+    """What stands behind `kind:`."""
+
+    def make(self, game: Game) -> Player:
+        """Start the player."""
+        return find_kind(self.kind).make(self.argument, game)
+
+
+def kind_names() -> list[str]:
+    """All kinds of players."""
+    return sorted({*_KINDS, *(point.name for point in entry_points(group=GROUP))})
+
+
+def find_kind(name: str) -> PlayerKind:
+    """Load a kind; its module is imported only now."""
+    if name in _KINDS:
+        module, _, attribute = _KINDS[name].partition(":")
+        kind = getattr(importlib.import_module(module), attribute)
+    else:
+        points = {point.name: point for point in entry_points(group=GROUP)}
+        if name not in points:
+            raise unknown_name("kind of player", name, kind_names())
+        kind = points[name].load()
+    if not isinstance(kind, PlayerKind):
+        raise UserError(f"player kind '{name}' is not a zerogames.arena.players.PlayerKind")
+    return kind
+
+
+def parse_player(text: str) -> PlayerSpec:
+    """Read `[NAME=]kind[:argument]`, or the path of a net with `@nodes`."""
+    text = text.strip()
+    given, body = "", text
+    match = _NAMED.fullmatch(text)
+    if match:
+        given, body = match[1].strip(), match[2].strip()
+    if re.search(r"\.safetensors(@|$)", body) and not body.startswith("net:"):
+        kind, argument = "net", body
+    else:
+        kind, _, argument = body.partition(":")
+    title = find_kind(kind).title(argument)
+    return PlayerSpec(text=text, name=given or title, kind=kind, argument=argument)
+
+
+def parse_players(texts: Sequence[str]) -> list[PlayerSpec]:
+    """Read several; equal names get a number behind them."""
+    specs: list[PlayerSpec] = []
+    for text in texts:
+        spec, number = parse_player(text), 1
+        names = {other.name for other in specs}
+        name = spec.name
+        while name in names:
+            number += 1
+            name = f"{spec.name} #{number}"
+        specs.append(PlayerSpec(text=spec.text, name=name, kind=spec.kind, argument=spec.argument))
+    return specs
