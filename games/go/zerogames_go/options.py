@@ -1,0 +1,73 @@
+"""Sizes, komi and rules of a game of Go."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field
+
+from zerogames.errors import UserError
+from zerogames_go import _native
+
+KoRule = Literal["positional", "situational", "simple"]
+RulesName = Literal["tromp-taylor", "chinese", "japanese", "aga", "new-zealand"]
+
+
+class RuleSet(NamedTuple):
+    """What a named rule set decides here; all of them are scored by area."""
+
+    ko: KoRule
+    suicide: bool
+
+
+RULE_SETS: dict[RulesName, RuleSet] = {
+    "tromp-taylor": RuleSet("positional", suicide=True),
+    "chinese": RuleSet("positional", suicide=False),
+    "japanese": RuleSet("simple", suicide=False),
+    "aga": RuleSet("situational", suicide=False),
+    "new-zealand": RuleSet("situational", suicide=True),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoOptions:
+    """What a game of Go may differ in."""
+
+    size: Annotated[int, Field(ge=2, le=25)] = 19
+    """Rows and columns of the board."""
+    komi: Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)] = 7.5
+    """Points for White."""
+    rules: RulesName = "tromp-taylor"
+    """A rule set: the rules of ko and suicide. The score is always the area as it stands."""
+    ko: KoRule | None = None
+    """What a move must not repeat: any board (positional), any board with the same side to move
+    (situational), the board before a single stone was captured (simple); default: as the rules."""
+    suicide: bool | None = None
+    """Whether one may take away one's own last liberty; default: as the rules."""
+    handicap: Annotated[int, Field(ge=0, le=9)] = 0
+    """Black stones on the fixed points of the Go Text Protocol; White begins."""
+    max_plies: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    """A game of that length is scored as it stands; 0 is 2 * size * size + 100."""
+
+    def __post_init__(self) -> None:
+        if self.handicap == 1:
+            raise UserError("handicap is 0 or 2 to 9")
+        rules = RULE_SETS[self.rules]
+        # What the rule set says anyway is no option of its own: one game has one identity.
+        if self.ko == rules.ko:
+            object.__setattr__(self, "ko", None)
+        if self.suicide == rules.suicide:
+            object.__setattr__(self, "suicide", None)
+
+    @property
+    def rule_set(self) -> RuleSet:
+        """The rules in force."""
+        ko, suicide = RULE_SETS[self.rules]
+        return RuleSet(
+            ko if self.ko is None else self.ko, suicide if self.suicide is None else self.suicide
+        )
+
+
+def native_rules(options: GoOptions) -> _native.Rules:
+    """The rules as the compiled code knows them."""
+    ko, suicide = options.rule_set
+    return _native.Rules(komi=options.komi, ko=ko, suicide=suicide, max_plies=options.max_plies)

@@ -1,7 +1,0 @@
-"""The compiled search for games written in Python, in the variant this CPU runs best."""
-
-import sys
-
-from zerogames.native import load_variant
-
-sys.modules[__name__] = load_variant(__name__)
