@@ -671,7 +671,8 @@ def test_elo_from_rates_by_direct_games(tmp_path: Path) -> None:
         (["match", "random", "random", "--anchor", "rando=5"], "did you mean 'random'"),
         (["match", "random", "random", "--openings", "nix.pgn"], "no file"),
         (["tournament"], "needs players"),
-        (["tournament", "nosuch.toml"], "unknown tournament file"),
+        (["tournament", "nosuch.toml"], "no such file"),
+        (["tournament", "--preset", "icga2025-blits"], "unknown preset"),
         (["tournament", "random", "random", "--elo-from", "x"], "unknown player"),
     ],
 )

@@ -52,10 +52,10 @@ struct BackwardArgs {
 
 namespace detail {
 
-/// `out[i] = start + sum over taps of weight[k] * tile[i + sign * shift[k]]`, i < kCount.
-template <int kCount>
+/// `sink(p + i, start + sum over taps of weight[k] * tile[i + sign * shift[k]])`, i < kCount.
+template <int kCount, typename Sink>
 inline void convolve(const Vec* tile, const Vec* weight, const int* shift, int taps, int sign,
-                     const Vec& start, Vec* out) {
+                     const Vec& start, int p, Sink& sink) {
   Vec sum[kCount];
   for (int i = 0; i < kCount; ++i) sum[i] = start;
   for (int k = 0; k < taps; ++k) {
@@ -63,7 +63,7 @@ inline void convolve(const Vec* tile, const Vec* weight, const int* shift, int t
     const Vec* from = tile + sign * shift[k];
     for (int i = 0; i < kCount; ++i) sum[i] += w * from[i];
   }
-  for (int i = 0; i < kCount; ++i) out[i] = sum[i];
+  for (int i = 0; i < kCount; ++i) sink(p + i, sum[i]);
 }
 
 /// `sums[k] += sum over i < kCount of tile[i + shift[k]] * grad[i]`.
@@ -82,65 +82,81 @@ inline void correlate(const Vec* tile, const Vec* grad, const int* shift, int ta
   }
 }
 
-/// Calls `step.operator()<n>(column)` with the pieces of a row that the registers hold.
+/// Calls `step.operator()<n>(position)` for the pieces of the board's rows that registers hold.
 template <typename Step>
-inline void for_row(int width, Step step) {
-  int column = 0;
-  for (; column + 8 <= width; column += 8) step.template operator()<8>(column);
-  if (column + 4 <= width) step.template operator()<4>(column), column += 4;
-  for (; column < width; ++column) step.template operator()<1>(column);
+inline void for_rows(const Board& board, Step step) {
+  for (int row = 0; row < board.height; ++row) {
+    int p = row * board.width;
+    const int end = p + board.width;
+    for (; p + 8 <= end; p += 8) step.template operator()<8>(p);
+    for (; p + 4 <= end; p += 4) step.template operator()<4>(p);
+    for (; p < end; ++p) step.template operator()<1>(p);
+  }
+}
+
+/// Convolves a whole padded tile.
+template <typename Sink>
+inline void convolve_tile(const Plan& plan, const Vec* tile, const Vec* weight, const int* shift,
+                          int sign, const Vec& start, Sink sink) {
+  const int taps = plan.taps();
+  const int* padded = plan.padded().data();
+  for_rows(plan.board(), [&]<int n>(int p) {
+    convolve<n>(tile + padded[p], weight, shift, taps, sign, start, p, sink);
+  });
 }
 
 }  // namespace detail
 
 inline void depthwise_forward(const Plan& plan, const ForwardArgs& args, int threads) {
   const Board& board = plan.board();
-  const auto padded = plan.padded();
-  const auto weight = plan.pack_weights(args.weight);
+  const auto weights = plan.pack_weights(args.weight);
   const auto bias = plan.pack(args.bias, 0.0f);
-  const auto scale = plan.pack(args.input.scale, 1.0f);
-  const auto shift = plan.pack(args.input.shift, 0.0f);
-  const bool transform = args.input.scale != nullptr;
+  const auto scales = plan.pack(args.input.scale, 1.0f);
+  const auto shifts = plan.pack(args.input.shift, 0.0f);
   PartialMoments moments(plan);
-  std::vector<Scratch> inputs(std::max(threads, 1), Scratch(1, plan.padded_size()));
-  std::vector<Scratch> outputs(std::max(threads, 1), Scratch(1, board.positions()));
+  Scratch padded_tiles(threads, kStripBlocks * plan.padded_size());
+  Scratch plain_tiles(threads, board.positions());
 
   for_each_strip(
-      plan, threads, [&](const Item& item, std::int64_t image, const Strip& strip, int thread) {
+      plan.items(), threads,
+      [&](const Item& item, std::int64_t image, const Strip& strip, int thread) {
         const auto blocks = plan.blocks(strip);
-        Vec* const tiles = inputs[thread].tile(0, 0);
-        Vec* const out = outputs[thread].tile(0, 0);
-        const int size = plan.padded_size(), positions = board.positions();
-        if (transform) {
-          const Vec* s = &scale[strip.first];
-          const Vec* t = &shift[strip.first];
-          read_tiles(board, args.x, image, blocks, [&](int i, int p, const Vec& v) {
-            tiles[i * size + padded[p]] = relu(v * s[i] + t[i]);
+        const int size = plan.padded_size(), taps = plan.taps();
+        const int* const padded = plan.padded().data();
+        Vec* const tiles = padded_tiles.of(thread);
+        if (args.input.scale != nullptr) {
+          const Vec* const scale = &scales[strip.first];
+          const Vec* const shift = &shifts[strip.first];
+          read_tiles(board, Sources<1>{args.x}, image, blocks, [=](int i, int p, const auto& v) {
+            tiles[i * size + padded[p]] = relu(v[0] * scale[i] + shift[i]);
           });
         } else {
-          read_tiles(board, args.x, image, blocks,
-                     [&](int i, int p, const Vec& v) { tiles[i * size + padded[p]] = v; });
+          read_tiles(board, Sources<1>{args.x}, image, blocks,
+                     [=](int i, int p, const auto& v) { tiles[i * size + padded[p]] = v[0]; });
         }
-        const int* shifts = plan.shifts(blocks[0].group).data();
+        const int* const shift = plan.shifts(blocks[0].group).data();
         for (int i = 0; i < strip.count; ++i) {
           const int b = strip.first + i;
-          for (int row = 0; row < board.height; ++row) {
-            detail::for_row(board.width, [&]<int n>(int column) {
-              const int p = row * board.width + column;
-              detail::convolve<n>(tiles + i * size + padded[p], &weight[b * plan.taps()], shifts,
-                                  plan.taps(), 1, bias[b], out + i * positions + p);
-            });
-          }
-          if (args.mean != nullptr) {
-            moments.add(item.chunk, b, out + i * positions, image - item.first);
-          }
-        }
-        if (args.relu) {
-          write_tiles(board, args.y, image, blocks,
-                      [&](int i, int p) { return relu(out[i * positions + p]); });
-        } else {
-          write_tiles(board, args.y, image, blocks,
-                      [&](int i, int p) { return out[i * positions + p]; });
+          const Vec* const tile = tiles + i * size;
+          const Vec* const weight = &weights[b * taps];
+          const Vec start = bias[b];
+          write_tile(board, args.y, image, blocks[i], plain_tiles.of(thread), [&](auto sink) {
+            if (args.mean != nullptr) {
+              TileMoments tile_moments;
+              const auto set_pivot = [&](int, const Vec& v) { tile_moments.pivot = v; };
+              detail::convolve<1>(tile + padded[0], weight, shift, taps, 1, start, 0, set_pivot);
+              detail::convolve_tile(plan, tile, weight, shift, 1, start, [&](int p, const Vec& v) {
+                tile_moments.add(v);
+                sink(p, v);
+              });
+              moments.add(item.chunk, b, tile_moments, image - item.first);
+            } else if (args.relu) {
+              detail::convolve_tile(plan, tile, weight, shift, 1, start,
+                                    [&](int p, const Vec& v) { sink(p, relu(v)); });
+            } else {
+              detail::convolve_tile(plan, tile, weight, shift, 1, start, sink);
+            }
+          });
         }
       });
   if (args.mean != nullptr) moments.write(args.mean, args.variance);
@@ -148,72 +164,70 @@ inline void depthwise_forward(const Plan& plan, const ForwardArgs& args, int thr
 
 inline void depthwise_backward(const Plan& plan, const BackwardArgs& args, int threads) {
   const Board& board = plan.board();
-  const int positions = board.positions();
-  const int taps = plan.taps();
-  const auto padded = plan.padded();
-  const auto weight = plan.pack_weights(args.weight);
-  const auto out_scale = plan.pack(args.output.scale, 1.0f);
-  const auto out_shift = plan.pack(args.output.shift, 0.0f);
-  const auto a = plan.pack(args.a, 1.0f), b_ = plan.pack(args.b, 0.0f), d = plan.pack(args.d, 0.0f);
-  const auto y_mean = plan.pack(args.y_mean, 0.0f);
-  const auto in_scale = plan.pack(args.input.scale, 1.0f);
-  const auto in_shift = plan.pack(args.input.shift, 0.0f);
-  const auto x_mean = plan.pack(args.x_mean, 0.0f);
+  const auto weights = plan.pack_weights(args.weight);
+  const auto out_scales = plan.pack(args.output.scale, 1.0f);
+  const auto out_shifts = plan.pack(args.output.shift, 0.0f);
+  const auto as = plan.pack(args.a, 1.0f), bs = plan.pack(args.b, 0.0f);
+  const auto ds = plan.pack(args.d, 0.0f), y_means = plan.pack(args.y_mean, 0.0f);
+  const auto in_scales = plan.pack(args.input.scale, 1.0f);
+  const auto in_shifts = plan.pack(args.input.shift, 0.0f);
+  const auto x_means = plan.pack(args.x_mean, 0.0f);
   const bool transform = args.input.scale != nullptr;
-  PartialSums weight_sums(plan, taps), bias_sums(plan, 1), input_sums(plan, 2);
-
-  std::vector<Scratch> padded_tiles(std::max(threads, 1), Scratch(2, plan.padded_size()));
-  std::vector<Scratch> plain_tiles(std::max(threads, 1), Scratch(2, positions));
+  PartialSums weight_sums(plan, plan.taps()), bias_sums(plan, 1), input_sums(plan, 2);
+  Scratch grad_scratch(threads, kStripBlocks * plan.padded_size());
+  Scratch x_scratch(threads, kStripBlocks * plan.padded_size());
+  Scratch raw_scratch(threads, kStripBlocks * board.positions());
+  Scratch plain_scratch(threads, board.positions());
 
   for_each_strip(
-      plan, threads, [&](const Item& item, std::int64_t image, const Strip& strip, int thread) {
+      plan.items(), threads,
+      [&](const Item& item, std::int64_t image, const Strip& strip, int thread) {
         const auto blocks = plan.blocks(strip);
-        const int size = plan.padded_size();
-        Vec* const grad_tiles = padded_tiles[thread].tile(0, 0);
-        Vec* const x_tiles = padded_tiles[thread].tile(1, 0);
-        Vec* const grads = plain_tiles[thread].tile(0, 0);
-        Vec* const raws = plain_tiles[thread].tile(1, 0);
+        const int size = plan.padded_size(), positions = board.positions(), taps = plan.taps();
+        const int* const padded = plan.padded().data();
+        Vec* const grad_tiles = grad_scratch.of(thread);
+        Vec* const x_tiles = x_scratch.of(thread);
+        Vec* const raws = raw_scratch.of(thread);
 
         if (args.y != nullptr) {
-          read_tiles(board, args.grad, image, blocks,
-                     [&](int i, int p, const Vec& v) { grads[i * positions + p] = v; });
-          const int f = strip.first;
-          read_tiles(board, args.y, image, blocks, [&](int i, int p, const Vec& y) {
-            const Vec behind = y * out_scale[f + i] + out_shift[f + i];
-            const Vec masked = behind > 0.0f ? grads[i * positions + p] : Vec{};
-            grad_tiles[i * size + padded[p]] =
-                a[f + i] * masked + b_[f + i] * (y - y_mean[f + i]) + d[f + i];
-          });
+          const Vec* const scale = &out_scales[strip.first];
+          const Vec* const shift = &out_shifts[strip.first];
+          const Vec* const a = &as[strip.first];
+          const Vec* const b = &bs[strip.first];
+          const Vec* const d = &ds[strip.first];
+          const Vec* const mean = &y_means[strip.first];
+          read_tiles(board, Sources<2>{args.grad, args.y}, image, blocks,
+                     [=](int i, int p, const auto& v) {
+                       const Vec masked = v[1] * scale[i] + shift[i] > 0.0f ? v[0] : Vec{};
+                       grad_tiles[i * size + padded[p]] =
+                           a[i] * masked + b[i] * (v[1] - mean[i]) + d[i];
+                     });
         } else {
-          read_tiles(board, args.grad, image, blocks,
-                     [&](int i, int p, const Vec& v) { grad_tiles[i * size + padded[p]] = v; });
+          read_tiles(board, Sources<1>{args.grad}, image, blocks,
+                     [=](int i, int p, const auto& v) { grad_tiles[i * size + padded[p]] = v[0]; });
         }
         if (transform) {
-          const Vec* scale = &in_scale[strip.first];
-          const Vec* shift = &in_shift[strip.first];
-          read_tiles(board, args.x, image, blocks, [&](int i, int p, const Vec& x) {
-            raws[i * positions + p] = x;
-            x_tiles[i * size + padded[p]] = relu(x * scale[i] + shift[i]);
+          const Vec* const scale = &in_scales[strip.first];
+          const Vec* const shift = &in_shifts[strip.first];
+          read_tiles(board, Sources<1>{args.x}, image, blocks, [=](int i, int p, const auto& v) {
+            raws[i * positions + p] = v[0];
+            x_tiles[i * size + padded[p]] = relu(v[0] * scale[i] + shift[i]);
           });
         } else if (args.grad_weight != nullptr) {
-          read_tiles(board, args.x, image, blocks,
-                     [&](int i, int p, const Vec& x) { x_tiles[i * size + padded[p]] = x; });
+          read_tiles(board, Sources<1>{args.x}, image, blocks,
+                     [=](int i, int p, const auto& v) { x_tiles[i * size + padded[p]] = v[0]; });
         }
 
-        const int* shifts = plan.shifts(blocks[0].group).data();
+        const int* const shift = plan.shifts(blocks[0].group).data();
         for (int i = 0; i < strip.count; ++i) {
           const int b = strip.first + i;
-          const Vec* grad_tile = grad_tiles + i * size;
-          const Vec* x_tile = x_tiles + i * size;
-          Vec* grad = grads + i * positions;
+          const Vec* const grad_tile = grad_tiles + i * size;
+          const Vec* const x_tile = x_tiles + i * size;
           if (args.grad_weight != nullptr) {
-            Vec* sums = weight_sums.at(item.chunk, b);
-            for (int row = 0; row < board.height; ++row) {
-              detail::for_row(board.width, [&]<int n>(int column) {
-                const int at = padded[row * board.width + column];
-                detail::correlate<n>(x_tile + at, grad_tile + at, shifts, taps, sums);
-              });
-            }
+            Vec* const sums = weight_sums.at(item.chunk, b);
+            detail::for_rows(board, [=]<int n>(int p) {
+              detail::correlate<n>(x_tile + padded[p], grad_tile + padded[p], shift, taps, sums);
+            });
           }
           if (args.grad_bias != nullptr) {
             Vec sum{};
@@ -221,30 +235,27 @@ inline void depthwise_backward(const Plan& plan, const BackwardArgs& args, int t
             *bias_sums.at(item.chunk, b) += sum;
           }
           if (args.grad_x == nullptr) continue;
-          for (int row = 0; row < board.height; ++row) {
-            detail::for_row(board.width, [&]<int n>(int column) {
-              const int p = row * board.width + column;
-              detail::convolve<n>(grad_tile + padded[p], &weight[b * taps], shifts, taps, -1, Vec{},
-                                  grad + p);
-            });
-          }
-          if (!transform) continue;
-          const Vec mean = x_mean[b];
-          const Vec* raw = raws + i * positions;
-          Vec sum{}, product{};
-          for (int p = 0; p < positions; ++p) {
-            const Vec masked = x_tile[padded[p]] > 0.0f ? grad[p] : Vec{};
-            sum += masked;
-            product += masked * (raw[p] - mean);
-            grad[p] = masked;
-          }
-          Vec* sums = input_sums.at(item.chunk, b);
-          sums[0] += sum;
-          sums[1] += product;
-        }
-        if (args.grad_x != nullptr) {
-          write_tiles(board, args.grad_x, image, blocks,
-                      [&](int i, int p) { return grads[i * positions + p]; });
+          const Vec* const weight = &weights[b * taps];
+          write_tile(board, args.grad_x, image, blocks[i], plain_scratch.of(thread),
+                     [&](auto sink) {
+                       if (!transform) {
+                         detail::convolve_tile(plan, grad_tile, weight, shift, -1, Vec{}, sink);
+                         return;
+                       }
+                       const Vec mean = x_means[b];
+                       const Vec* const raw = raws + i * positions;
+                       Vec sum{}, product{};
+                       detail::convolve_tile(
+                           plan, grad_tile, weight, shift, -1, Vec{}, [&](int p, const Vec& v) {
+                             const Vec masked = x_tile[padded[p]] > 0.0f ? v : Vec{};
+                             sum += masked;
+                             product += masked * (raw[p] - mean);
+                             sink(p, masked);
+                           });
+                       Vec* const sums = input_sums.at(item.chunk, b);
+                       sums[0] += sum;
+                       sums[1] += product;
+                     });
         }
       });
   if (args.grad_weight != nullptr) weight_sums.write(args.grad_weight);

@@ -2,7 +2,10 @@
 // shape, type and memory format `zerogames_kernels.depthwise` has checked.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
+
+#include <memory>
 
 #include "batch_norm.hpp"
 
@@ -16,13 +19,15 @@ using Address = std::uintptr_t;
 
 float* at(Address address) { return reinterpret_cast<float*>(address); }
 
-Plan make_plan(std::int64_t batch, std::int64_t channels, int height, int width, bool channels_last,
-               const std::vector<std::int64_t>& group_sizes, const std::vector<int>& offsets) {
+std::unique_ptr<Plan> make_plan(std::int64_t batch, std::int64_t channels, int height, int width,
+                                bool channels_last, const std::vector<std::int64_t>& group_sizes,
+                                const std::vector<int>& offsets) {
   std::vector<Tap> taps;
   for (std::size_t i = 0; i + 1 < offsets.size(); i += 2) {
     taps.push_back({offsets[i], offsets[i + 1]});
   }
-  return Plan({batch, channels, height, width, channels_last}, group_sizes, std::move(taps));
+  const Board board{batch, channels, height, width, channels_last};
+  return std::make_unique<Plan>(board, group_sizes, std::move(taps));
 }
 
 }  // namespace

@@ -15,17 +15,17 @@ struct Tap {
   int column;
 };
 
-/// Up to kStripBlocks adjacent blocks of one group.
+/// Adjacent blocks of one group.
 struct Strip {
   int first;
   int count;
 };
 
-/// A piece of work: images `[first, last)` of a chunk and strips `[first_strip, last_strip)`.
+/// A piece of work: images `[first, last)` of a chunk and some strips.
 struct Item {
   std::int64_t chunk;
   std::int64_t first, last;
-  int first_strip, last_strip;
+  std::span<const Strip> strips;
 };
 
 /// Shapes and tables of one depthwise layer. Immutable, so threads share it.
@@ -61,6 +61,7 @@ class Plan {
       }
       channel = end;
       const int last = static_cast<int>(blocks_.size());
+      if (last > first) runs_.push_back({first, last - first});
       for (int b = first; b < last; b += kStripBlocks) {
         strips_.push_back({b, std::min(kStripBlocks, last - b)});
       }
@@ -77,14 +78,20 @@ class Plan {
     cut();
   }
 
+  // Items point into the strips.
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
   const Board& board() const { return board_; }
   int taps() const { return taps_; }
   std::span<const Block> blocks() const { return blocks_; }
   std::span<const Block> blocks(const Strip& strip) const {
     return blocks().subspan(strip.first, strip.count);
   }
-  std::span<const Strip> strips() const { return strips_; }
+  /// The work in strips of at most kStripBlocks, for convolutions.
   std::span<const Item> items() const { return items_; }
+  /// The work in strips as wide as the groups, for what runs along memory.
+  std::span<const Item> run_items() const { return run_items_; }
   std::int64_t chunks() const { return chunks_; }
   std::int64_t chunk_images(std::int64_t chunk) const {
     return (chunk + 1) * board_.batch / chunks_ - chunk * board_.batch / chunks_;
@@ -126,15 +133,21 @@ class Plan {
   // The cut depends on the shape alone: sums come out the same with any number of threads.
   void cut() {
     constexpr std::int64_t kChunks = 32;
-    const int num_strips = static_cast<int>(strips_.size());
     chunks_ = std::min(board_.batch, kChunks);
-    const int span = chunks_ >= 16 ? num_strips : 2;
+    items_ = cut(strips_, chunks_ >= 16 ? strips_.size() : 2);
+    run_items_ = cut(runs_, 1);
+  }
+
+  std::vector<Item> cut(std::span<const Strip> strips, std::size_t step) const {
+    std::vector<Item> items;
     for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
-      for (int s = 0; s < num_strips; s += span) {
-        items_.push_back({chunk, chunk * board_.batch / chunks_,
-                          (chunk + 1) * board_.batch / chunks_, s, std::min(num_strips, s + span)});
+      for (std::size_t s = 0; s < strips.size(); s += step) {
+        items.push_back({chunk, chunk * board_.batch / chunks_,
+                         (chunk + 1) * board_.batch / chunks_,
+                         strips.subspan(s, std::min(step, strips.size() - s))});
       }
     }
+    return items;
   }
 
   Board board_;
@@ -143,37 +156,36 @@ class Plan {
   std::int64_t chunks_ = 0;
   std::vector<Block> blocks_;
   std::vector<Strip> strips_;
+  std::vector<Strip> runs_;
   std::vector<Item> items_;
+  std::vector<Item> run_items_;
   std::vector<int> padded_;
   std::vector<int> shifts_;
 };
 
-/// Runs `work(item, image, strip, thread)` over the whole tensor.
+/// Runs `work(item, image, strip, thread)` over all items.
 template <typename Work>
-inline void for_each_strip(const Plan& plan, int threads, Work work) {
-  const auto items = plan.items();
+inline void for_each_strip(std::span<const Item> items, int threads, Work work) {
   parallel_for(static_cast<std::int64_t>(items.size()), threads,
                [&](std::int64_t index, int thread) {
                  const Item& item = items[index];
                  for (std::int64_t image = item.first; image < item.last; ++image) {
-                   for (int s = item.first_strip; s < item.last_strip; ++s) {
-                     work(item, image, plan.strips()[s], thread);
-                   }
+                   for (const Strip& strip : item.strips) work(item, image, strip, thread);
                  }
                });
 }
 
-/// One thread's working memory: `tiles[which][block of the strip]`, zeros at first.
+/// Working memory of each thread, zeros at first.
 class Scratch {
  public:
-  Scratch(int tiles, int size) : size_(size) {
-    tiles_.assign(static_cast<std::size_t>(tiles) * kStripBlocks * size, Vec{});
-  }
-  Vec* tile(int which, int block) { return &tiles_[(which * kStripBlocks + block) * size_]; }
+  Scratch(int threads, int size)
+      : size_(size), vectors_(static_cast<std::size_t>(std::max(threads, 1)) * size, Vec{}) {}
+
+  Vec* of(int thread) { return vectors_.data() + static_cast<std::ptrdiff_t>(thread) * size_; }
 
  private:
   int size_;
-  std::vector<Vec> tiles_;
+  std::vector<Vec> vectors_;
 };
 
 /// Sums over images and positions, kept per chunk and added up in double precision.
@@ -210,29 +222,33 @@ class PartialSums {
   std::vector<Vec> sums_;
 };
 
-/// Mean and variance per channel: exact sums of each tile around its own mean, merged pairwise, so
-/// a large mean costs no digits.
+/// The moments of one tile, taken around one of its own values so that a large mean costs no
+/// digits.
+struct TileMoments {
+  Vec pivot{}, sum{}, squares{};
+
+  void add(const Vec& value) {
+    const Vec off = value - pivot;
+    sum += off;
+    squares += off * off;
+  }
+};
+
+/// Mean and variance per channel, merged tile by tile.
 class PartialMoments {
  public:
   explicit PartialMoments(const Plan& plan) : plan_(plan), sums_(plan, 2) {}
 
-  /// Adds a tile `[position]`; `seen` images of the chunk came before.
-  void add(std::int64_t chunk, int block, const Vec* tile, std::int64_t seen) {
-    const int positions = plan_.board().positions();
-    Vec sum{};
-    for (int p = 0; p < positions; ++p) sum += tile[p];
-    const Vec mean = sum / static_cast<float>(positions);
-    Vec squares{};
-    for (int p = 0; p < positions; ++p) {
-      const Vec off = tile[p] - mean;
-      squares += off * off;
-    }
+  /// Merges a tile; `seen` images of the chunk came before.
+  void add(std::int64_t chunk, int block, const TileMoments& tile, std::int64_t seen) {
+    const auto positions = static_cast<float>(plan_.board().positions());
+    const Vec off = tile.sum / positions;
+    const Vec squares = tile.squares - tile.sum * off;
     Vec* moments = sums_.at(chunk, block);
-    const Vec delta = mean - moments[0];
+    const Vec delta = tile.pivot + off - moments[0];
     const auto before = static_cast<float>(seen);
     moments[0] += delta / (before + 1.0f);
-    moments[1] +=
-        squares + delta * delta * (static_cast<float>(positions) * before / (before + 1.0f));
+    moments[1] += squares + delta * delta * (positions * before / (before + 1.0f));
   }
 
   /// Writes `mean[C]` and the biased `variance[C]`.
@@ -252,7 +268,7 @@ class PartialMoments {
         }
         mean[blocks[b].channel + lane] = static_cast<float>(centre);
         variance[blocks[b].channel + lane] =
-            count == 0 ? 0.0f : static_cast<float>(squares / count);
+            count == 0 ? 0.0f : static_cast<float>(std::max(squares / count, 0.0));
       }
     }
   }

@@ -37,12 +37,12 @@ inline Vec splat(float value) { return Vec{} + value; }
 /// Not a number stays what it is, as in torch: a diverged net must show.
 inline Vec relu(const Vec& v) { return v < 0.0f ? Vec{} : v; }
 
-inline Vec load(const float* from) {
-  Vec v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
-inline void store(float* to, const Vec& v) { std::memcpy(to, &v, sizeof v); }
+// Vectors in tensors: a float's alignment. Typed access, not memcpy, lets the compiler keep
+// everything that is not a float in registers.
+typedef float UnalignedVec __attribute__((vector_size(4 * kLanes), aligned(4)));
+
+inline Vec load(const float* from) { return *reinterpret_cast<const UnalignedVec*>(from); }
+inline void store(float* to, const Vec& v) { *reinterpret_cast<UnalignedVec*>(to) = v; }
 
 inline Vec load_lanes(const float* from, int lanes) {
   Vec v{};
@@ -89,82 +89,142 @@ struct Block {
   int group;
 };
 
-#ifndef ZEROGAMES_STRIP
-#define ZEROGAMES_STRIP 32
-#endif
-/// Blocks that are read together: with the channels last, a row of a tile is then a few adjacent
-/// cache lines, not half of one.
-inline constexpr int kStripBlocks = ZEROGAMES_STRIP / kLanes;
+/// Blocks that a convolution reads together: with the channels last, a row of a tile is then a few
+/// adjacent cache lines, not half of one.
+inline constexpr int kStripBlocks = 32 / kLanes;
 
-/// Calls `visit(i, position, values)` for every position of every block in image `image`.
-template <typename Visit>
-inline void read_tiles(const Board& board, const float* tensor, std::int64_t image,
-                       std::span<const Block> blocks, Visit visit) {
+/// Tensors of one shape that are read in step.
+template <std::size_t n>
+using Sources = std::array<const float*, n>;
+
+namespace detail {
+
+/// Calls `body(i)` for i < count, unrolled for the usual strip.
+template <typename Body>
+inline void for_blocks(int count, Body body) {
+  if (count == kStripBlocks) {
+    for (int i = 0; i < kStripBlocks; ++i) body(i);
+  } else {
+    for (int i = 0; i < count; ++i) body(i);
+  }
+}
+
+/// `square[p]` = the lanes of position `p`, read from planes.
+inline void load_square(const float* from, std::int64_t stride, int lanes, int here,
+                        std::array<Vec, kLanes>& square) {
+  if (lanes < kLanes) square = {};
+  for (int lane = 0; lane < std::min(lanes, kLanes); ++lane) {
+    const float* row = from + lane * stride;
+    square[lane] = here == kLanes ? load(row) : load_lanes(row, here);
+  }
+  transpose(square);
+}
+
+inline void store_square(float* to, std::int64_t stride, int lanes, int here,
+                         std::array<Vec, kLanes>& square) {
+  for (int i = here; i < kLanes; ++i) square[i] = Vec{};
+  transpose(square);
+  for (int lane = 0; lane < std::min(lanes, kLanes); ++lane) {
+    float* row = to + lane * stride;
+    here == kLanes ? store(row, square[lane]) : store_lanes(row, square[lane], here);
+  }
+}
+
+}  // namespace detail
+
+/// Calls `visit(i, position, values)` for every position of every block in image `image`; `values`
+/// holds one vector of each source. Only the last of the adjacent `blocks` may be partly filled.
+/// If `out` is given, what `visit` returns is written there; it may be one of the sources.
+template <bool kWrite, std::size_t n, typename Visit>
+inline void map_tiles(const Board& board, const Sources<n>& sources, float* out, std::int64_t image,
+                      std::span<const Block> blocks, Visit visit) {
   const int positions = board.positions();
   const int count = static_cast<int>(blocks.size());
-  const float* const base = tensor + image * board.channels * positions;
-  if (board.channels_last && count == kStripBlocks && blocks.back().lanes == kLanes) {
-    const float* from = base + blocks[0].channel;
-    for (int p = 0; p < positions; ++p, from += board.channels) {
-      for (int i = 0; i < kStripBlocks; ++i) visit(i, p, load(from + i * kLanes));
-    }
-  } else if (board.channels_last) {
-    for (int i = 0; i < count; ++i) {
-      const float* from = base + blocks[i].channel;
-      for (int p = 0; p < positions; ++p, from += board.channels) {
-        visit(i, p, load_lanes(from, blocks[i].lanes));
-      }
-    }
-  } else {
-    for (int i = 0; i < count; ++i) {
-      const float* from = base + blocks[i].channel * positions;
-      for (int p = 0; p < positions; p += kLanes) {
-        const int here = std::min(kLanes, positions - p);
-        std::array<Vec, kLanes> square{};
-        for (int lane = 0; lane < blocks[i].lanes; ++lane) {
-          const float* row = from + static_cast<std::int64_t>(lane) * positions + p;
-          square[lane] = here == kLanes ? load(row) : load_lanes(row, here);
+  const std::int64_t channels = board.channels;
+  const std::int64_t base = image * channels * positions;
+  if (board.channels_last) {
+    const int full = blocks.back().lanes == kLanes ? count : count - 1;
+    std::int64_t at = base + blocks[0].channel;
+    for (int p = 0; p < positions; ++p, at += channels) {
+      detail::for_blocks(full, [&](int i) {
+        std::array<Vec, n> values;
+        for (std::size_t k = 0; k < n; ++k) values[k] = load(sources[k] + at + i * kLanes);
+        if constexpr (kWrite) {
+          store(out + at + i * kLanes, visit(i, p, values));
+        } else {
+          visit(i, p, values);
         }
-        transpose(square);
-        for (int k = 0; k < here; ++k) visit(i, p + k, square[k]);
+      });
+    }
+    if (full == count) return;
+    const int lanes = blocks.back().lanes;
+    at = base + blocks.back().channel;
+    for (int p = 0; p < positions; ++p, at += channels) {
+      std::array<Vec, n> values;
+      for (std::size_t k = 0; k < n; ++k) values[k] = load_lanes(sources[k] + at, lanes);
+      if constexpr (kWrite) {
+        store_lanes(out + at, visit(full, p, values), lanes);
+      } else {
+        visit(full, p, values);
       }
+    }
+    return;
+  }
+  for (int i = 0; i < count; ++i) {
+    const int lanes = blocks[i].lanes;
+    for (int p = 0; p < positions; p += kLanes) {
+      const int here = std::min(kLanes, positions - p);
+      const std::int64_t at = base + blocks[i].channel * positions + p;
+      std::array<std::array<Vec, kLanes>, n> squares;
+      for (std::size_t k = 0; k < n; ++k) {
+        detail::load_square(sources[k] + at, positions, lanes, here, squares[k]);
+      }
+      std::array<Vec, kLanes> results;
+      for (int j = 0; j < here; ++j) {
+        std::array<Vec, n> values;
+        for (std::size_t k = 0; k < n; ++k) values[k] = squares[k][j];
+        if constexpr (kWrite) {
+          results[j] = visit(i, p + j, values);
+        } else {
+          visit(i, p + j, values);
+        }
+      }
+      if constexpr (kWrite) detail::store_square(out + at, positions, lanes, here, results);
     }
   }
 }
 
-/// Writes `value(i, position)` for every position: the counterpart of `read_tiles`.
-template <typename Value>
-inline void write_tiles(const Board& board, float* tensor, std::int64_t image,
-                        std::span<const Block> blocks, Value value) {
+template <std::size_t n, typename Visit>
+inline void read_tiles(const Board& board, const Sources<n>& sources, std::int64_t image,
+                       std::span<const Block> blocks, Visit visit) {
+  map_tiles<false>(board, sources, nullptr, image, blocks, visit);
+}
+
+/// Calls `produce(sink)`, which gives `sink(position, values)` every position of `block`, and
+/// writes what comes; `tile` is room for the block's positions.
+template <typename Produce>
+inline void write_tile(const Board& board, float* tensor, std::int64_t image, const Block& block,
+                       Vec* tile, Produce produce) {
   const int positions = board.positions();
-  const int count = static_cast<int>(blocks.size());
   float* const base = tensor + image * board.channels * positions;
-  if (board.channels_last && count == kStripBlocks && blocks.back().lanes == kLanes) {
-    float* to = base + blocks[0].channel;
-    for (int p = 0; p < positions; ++p, to += board.channels) {
-      for (int i = 0; i < kStripBlocks; ++i) store(to + i * kLanes, value(i, p));
-    }
-  } else if (board.channels_last) {
-    for (int i = 0; i < count; ++i) {
-      float* to = base + blocks[i].channel;
-      for (int p = 0; p < positions; ++p, to += board.channels) {
-        store_lanes(to, value(i, p), blocks[i].lanes);
-      }
-    }
-  } else {
-    for (int i = 0; i < count; ++i) {
-      float* to = base + blocks[i].channel * positions;
-      for (int p = 0; p < positions; p += kLanes) {
-        const int here = std::min(kLanes, positions - p);
-        std::array<Vec, kLanes> square{};
-        for (int k = 0; k < here; ++k) square[k] = value(i, p + k);
-        transpose(square);
-        for (int lane = 0; lane < blocks[i].lanes; ++lane) {
-          float* row = to + static_cast<std::int64_t>(lane) * positions + p;
-          here == kLanes ? store(row, square[lane]) : store_lanes(row, square[lane], here);
-        }
-      }
-    }
+  if (board.channels_last && block.lanes == kLanes) {
+    float* const to = base + block.channel;
+    const std::int64_t channels = board.channels;
+    produce([=](int p, const Vec& v) { store(to + p * channels, v); });
+    return;
+  }
+  produce([=](int p, const Vec& v) { tile[p] = v; });
+  if (board.channels_last) {
+    float* to = base + block.channel;
+    for (int p = 0; p < positions; ++p, to += board.channels) store_lanes(to, tile[p], block.lanes);
+    return;
+  }
+  for (int p = 0; p < positions; p += kLanes) {
+    const int here = std::min(kLanes, positions - p);
+    std::array<Vec, kLanes> square;
+    std::copy_n(tile + p, here, square.begin());
+    detail::store_square(base + block.channel * positions + p, positions, block.lanes, here,
+                         square);
   }
 }
 

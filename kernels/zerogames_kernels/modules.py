@@ -1,14 +1,19 @@
-"""Layers for networks: the board-shaped depthwise convolution as a `torch.nn.Module`."""
+"""Layers for networks: the board-shaped depthwise convolution and batch norms fused with it.
+
+Everything falls back to plain torch where the CPU kernels do not apply: on other devices and types,
+in evaluation, in an ONNX export.
+"""
 
 import math
 from collections.abc import Sequence
 
 import torch
 from torch import nn
+from torch.nn import functional
 
-from zerogames_kernels import reference
+from zerogames_kernels import fused, reference
 from zerogames_kernels.depthwise import FORMS, MAX_BOARD, board_depthwise
-from zerogames_kernels.groups import group_offsets, group_sizes
+from zerogames_kernels.groups import flatten_offsets, group_offsets, group_sizes
 from zerogames_kernels.pattern import Pattern
 
 
@@ -89,3 +94,109 @@ class BoardDepthwise(nn.Module):
         """Describe the layer in `print(model)`."""
         names = ", ".join(pattern.name for pattern in self.patterns)
         return f"{self.channels}, [{names}], relu={self.relu}, form={self.form!r}"
+
+
+def _uses_batch_statistics(norm: nn.BatchNorm2d) -> bool:
+    return norm.training or norm.running_mean is None
+
+
+def _update_running(
+    norm: nn.BatchNorm2d, mean: torch.Tensor, var: torch.Tensor, count: int
+) -> None:
+    """Move the running statistics as `nn.BatchNorm2d` does: the variance is unbiased."""
+    if not norm.training or norm.running_mean is None or norm.running_var is None:
+        return
+    with torch.no_grad():
+        if norm.num_batches_tracked is not None:
+            norm.num_batches_tracked.add_(1)
+        if norm.momentum is None:
+            if norm.num_batches_tracked is None:
+                raise ValueError("a batch norm without momentum needs its count of batches")
+            momentum = 1.0 / float(norm.num_batches_tracked)
+        else:
+            momentum = norm.momentum
+        norm.running_mean.lerp_(mean, momentum)
+        norm.running_var.lerp_(var * (count / (count - 1)), momentum)
+
+
+def _count(x: torch.Tensor) -> int:
+    return x.shape[0] * x.shape[2] * x.shape[3]
+
+
+def norm_relu(x: torch.Tensor, norm: nn.BatchNorm2d, *, relu: bool = True) -> torch.Tensor:
+    """Run `norm` and, if `relu`, a ReLU; in training on the CPU as one operator."""
+    if not (_uses_batch_statistics(norm) and runs_native(x)):
+        # Not norm(x): a subclass may have its ReLU in there.
+        y: torch.Tensor = nn.BatchNorm2d.forward(norm, x)
+        return functional.relu(y) if relu else y
+    y, mean, var = fused.batch_norm_relu(x, norm.weight, norm.bias, norm.eps, relu)
+    _update_running(norm, mean, var, _count(x))
+    return y
+
+
+def norm_depthwise_norm(
+    x: torch.Tensor,
+    norm_in: nn.BatchNorm2d | None,
+    depthwise: "BoardDepthwise",
+    norm_out: nn.BatchNorm2d,
+) -> torch.Tensor:
+    """Run `relu(norm_out(depthwise(relu(norm_in(x)))))`; in training on the CPU as one operator.
+
+    Without `norm_in`, `x` goes to the convolution as it is. The depthwise layer must have neither
+    bias nor ReLU: the batch norm behind it would undo the one and lose the other.
+    """
+    if depthwise.bias is not None or depthwise.relu:
+        raise ValueError("a depthwise layer before a batch norm has neither bias nor ReLU")
+    norms = [norm for norm in (norm_in, norm_out) if norm is not None]
+    if (
+        depthwise.form == "dense"
+        or not runs_native(x)
+        or not all(_uses_batch_statistics(norm) for norm in norms)
+    ):
+        if norm_in is not None:
+            x = norm_relu(x, norm_in)
+        return norm_relu(depthwise(x), norm_out)
+    out: torch.Tensor
+    out, _, mean_in, var_in, mean_out, var_out = fused.norm_depthwise_norm(
+        x,
+        None if norm_in is None else norm_in.weight,
+        None if norm_in is None else norm_in.bias,
+        depthwise.weight,
+        norm_out.weight,
+        norm_out.bias,
+        flatten_offsets(depthwise.offsets),
+        len(depthwise.offsets),
+        0.0 if norm_in is None else norm_in.eps,
+        norm_out.eps,
+        norm_in is not None,
+    )
+    if norm_in is not None:
+        _update_running(norm_in, mean_in, var_in, _count(x))
+    _update_running(norm_out, mean_out, var_out, _count(x))
+    return out
+
+
+class BatchNormReLU(nn.BatchNorm2d):
+    """`nn.BatchNorm2d`, same parameters and buffers, with a ReLU behind it.
+
+    With `gamma=False` it shifts only: before a ReLU and a convolution the scale is redundant.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        *,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        gamma: bool = True,
+        relu: bool = True,
+    ) -> None:
+        """Make the layer; `relu=False` leaves a plain batch norm."""
+        super().__init__(channels, eps=eps, momentum=momentum)
+        self.relu = relu
+        if not gamma:
+            self.register_parameter("weight", None)
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """Normalise `[B, C, H, W]`."""
+        return norm_relu(input, self, relu=self.relu)

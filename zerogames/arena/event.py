@@ -4,13 +4,11 @@ import dataclasses
 import hashlib
 import json
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-import pydantic
 from pydantic import Field
 
 from zerogames.arena.adjudication import DrawRule, ResignRule
@@ -23,8 +21,6 @@ from zerogames.arena.time_control import TimeControl
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 from zerogames.registry import get_game
-
-_Settings = TypeVar("_Settings")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,39 +163,3 @@ def parse_anchors(texts: Sequence[str], names: Sequence[str]) -> dict[str, float
         except ValueError:
             raise UserError(f"--anchor '{text}': write PLAYER=ELO") from None
     return anchors
-
-
-def load_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file of settings."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: {error}") from None
-
-
-def check_settings(kind: type[_Settings], values: Mapping[str, Any], source: str) -> _Settings:
-    """Make settings from a file's values; name the wrong key."""
-    known = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    for key in values:
-        if key not in known:
-            raise UserError(f"{source}: {unknown_name('setting', key, known)}")
-    try:
-        return pydantic.TypeAdapter(kind).validate_python(dict(values))
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "settings"
-        raise UserError(f"{source}: {where}: {first['msg']}") from None
-
-
-def find_config(text: str) -> Path:
-    """The file itself, else a preset of that name."""
-    if Path(text).is_file():
-        return Path(text)
-    package = Path(__file__).parents[1]
-    folders = [package.parent / "configs" / "tournaments", package / "configs" / "tournaments"]
-    for folder in folders:
-        path = folder / (text if text.endswith(".toml") else f"{text}.toml")
-        if path.is_file():
-            return path
-    known = {path.stem for folder in folders for path in folder.glob("*.toml")}
-    raise unknown_name("tournament file or preset", text.removesuffix(".toml"), known)

@@ -110,10 +110,10 @@ class Choice:
         parts = []
         if self.mate is not None:
             parts.append(f"{'-' if self.mate < 0 else '+'}M{abs(self.mate)}")
-        elif self.centipawns is not None:
-            parts.append(f"{self.centipawns / 100:+.2f}")
         elif self.win_rate is not None:
             parts.append(f"{100 * self.win_rate:.1f}%")
+        elif self.centipawns is not None:
+            parts.append(f"{self.centipawns / 100:+.2f}")
         if parts and self.depth is not None:
             parts[0] += f"/{self.depth}"
         parts.append(f"{elapsed_s:.3f}s")

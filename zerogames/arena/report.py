@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from zerogames.arena.bradley_terry import Rating, direct_ratings, rate_tallies
@@ -29,12 +30,19 @@ class Grid:
 
     def rich(self) -> Table:
         """For the terminal."""
-        table = Table(title=self.title, title_style="bold")
+        table = Table(title=escape(self.title), title_style="bold")
         for index, name in enumerate(self.header):
-            table.add_column(name, justify="left" if index == 0 else "right", overflow="fold")
+            table.add_column(
+                escape(name), justify="left" if index == 0 else "right", overflow="fold"
+            )
         for row in self.rows:
-            table.add_row(*row)
+            table.add_row(*map(escape, row))
         return table
+
+    def turned(self) -> "Grid":
+        """The first row as a column: fits where its names are long."""
+        rows = list(zip(self.header, self.rows[0], strict=True))
+        return Grid("", rows[0], rows[1:])
 
     def markdown(self) -> str:
         """With the title as a heading."""
@@ -79,10 +87,14 @@ class Report:
     def print(self, console: Console) -> None:
         """Show on a terminal, on one screen: with many players their pairings are left out."""
         for grid in self.grids():
-            if grid.title != PAIRINGS or len(self.ratings) <= 3:
+            if grid.title != PAIRINGS:
+                console.print(grid.rich())
+            elif len(grid.rows) == 1:
+                console.print(grid.turned().rich())
+            elif len(self.ratings) <= 3:
                 console.print(grid.rich())
         for note in self.notes():
-            console.print(note, highlight=False)
+            console.print(escape(note), highlight=False)
 
     def markdown(self) -> str:
         """As a Markdown document."""

@@ -91,7 +91,7 @@ class UciPlayer:
 
     def choose(self, position: Position, limits: Limits) -> Choice:
         """Ask for a move and wait for it until the deadline."""
-        start = f"fen {position.start}" if position.start else "startpos"
+        start = _start(position)
         moves = f" moves {' '.join(position.moves)}" if position.moves else ""
         go = self._go(limits)
         self._engine.send(f"position {start}{moves}")
@@ -189,6 +189,16 @@ class _Info:
             depth=self.values.get("depth"),
             nodes=self.values.get("nodes"),
         )
+
+
+def _start(position: Position) -> str:
+    game = position.game
+    if position.start:
+        return f"fen {position.start}"
+    # `startpos` is the start of the plain game only, not that of a Chess960 set-up.
+    if game.spec.identity == game.spec.name:
+        return "startpos"
+    return f"fen {game.format_state(game.initial_state())}"
 
 
 def _legal(position: Position, text: str) -> int:

@@ -8,8 +8,9 @@ import tyro
 from rich.console import Console
 
 from zerogames.arena.console import run_and_report
-from zerogames.arena.event import Conditions, Event, check_settings, parse_anchors
+from zerogames.arena.event import Conditions, Event, parse_anchors
 from zerogames.arena.sprt import Sprt
+from zerogames.config import make_settings, to_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class MatchOptions(Conditions):
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames match`."""
     given = tyro.cli(MatchOptions, args=argv, prog="zerogames match")
-    options = check_settings(MatchOptions, vars(given), "zerogames match")
+    options = make_settings(MatchOptions, to_table(given))
     sprt = Sprt.parse(options.sprt) if options.sprt else None
     event = Event([options.a, options.b], options, sprt=sprt)
     anchors = parse_anchors([options.anchor] if options.anchor else [], event.names)

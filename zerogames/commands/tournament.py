@@ -8,15 +8,9 @@ import tyro
 from rich.console import Console
 
 from zerogames.arena.console import run_and_report
-from zerogames.arena.event import (
-    Conditions,
-    Event,
-    check_settings,
-    find_config,
-    load_toml,
-    parse_anchors,
-)
+from zerogames.arena.event import Conditions, Event, parse_anchors
 from zerogames.arena.schedule import Format
+from zerogames.config import find_config, make_settings, read_settings, take_option, to_table
 from zerogames.errors import UserError, unknown_name
 
 
@@ -24,15 +18,16 @@ from zerogames.errors import UserError, unknown_name
 class TournamentOptions(Conditions):
     """Play a round robin or a gauntlet and rate the players.
 
-    `zerogames tournament FILE.toml [OPTIONS]` takes settings from a file or a preset, options
-    override them; `zerogames tournament PLAYER PLAYER ... [OPTIONS]` names the players, written as
-    for `zerogames match`. The same command continues a tournament that was stopped.
+    `zerogames tournament FILE.toml [OPTIONS]` takes settings from a file, `--preset NAME` from
+    `configs/tournaments/`; options override them, and players that are named replace the file's.
+    `zerogames tournament PLAYER PLAYER ... [OPTIONS]` names the players, written as for
+    `zerogames match`. The same command continues a tournament that was stopped.
     """
 
     players: Annotated[
         tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="FILE.toml | PLAYER ...")
     ] = field(default=())
-    """The players, or a file (or preset) with the settings; then players replace the file's."""
+    """The players, or first a file with the settings."""
     title: str = "Tournament"
     """Of the report."""
     format: Format = "round-robin"
@@ -61,12 +56,13 @@ def main(argv: Sequence[str]) -> int:
 
 def _options(argv: Sequence[str]) -> TournamentOptions:
     default = TournamentOptions()
-    rest = list(argv)
-    if rest and rest[0].endswith(".toml"):
-        path = find_config(rest.pop(0))
-        default = check_settings(TournamentOptions, load_toml(path), str(path))
+    preset, rest = take_option(argv, "preset")
+    if preset is None and rest and rest[0].endswith(".toml"):
+        preset = rest.pop(0)
+    if preset is not None:
+        default = read_settings(TournamentOptions, find_config("tournaments", preset))
     given = tyro.cli(TournamentOptions, args=rest, default=default, prog="zerogames tournament")
-    options = check_settings(TournamentOptions, vars(given), "zerogames tournament")
+    options = make_settings(TournamentOptions, to_table(given))
     if len(options.players) < 2:
         raise UserError("a tournament needs players or a file, e.g. random mcts:50 mcts:500")
     return options

@@ -33,7 +33,7 @@ class SearchColumns:
     values: Mapping[str, NDArray[np.float32]]
     """`VALUE_COLUMNS`, each `[plies]`."""
     surprise: NDArray[np.float32]
-    """KL divergence of the target from the raw policy, nats; NaN where unknown."""
+    """KL divergence of the target from the root's prior (with noise), nats; NaN where unknown."""
     kinds: NDArray[np.uint8]
     """Index into `SEARCH_KINDS`."""
 

@@ -4,6 +4,7 @@
 #include "perft.hpp"
 #include "state.hpp"
 #include "zerogames/bind_game.hpp"
+#include "zerogames/bind_search.hpp"
 
 namespace nb = nanobind;
 using namespace zerogames;
@@ -63,6 +64,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
           },
           nb::arg("depth"))
       .def("divide", &divide, nb::arg("depth"));
+  bind_search<State>(m, "State");
 
   m.def("action_names", [] {
     std::vector<std::string> names;

@@ -4,11 +4,9 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import zerogames
 
-CHUNKS = Path(__file__).resolve().parents[4] / "shared" / "data" / "chess" / "lc0-v6-chunks"
 GAME = zerogames.get_game("chess")
 V6 = np.dtype(
     {
@@ -21,14 +19,13 @@ V6 = np.dtype(
 RESULTS = {"whitewon": 1.0, "blackwon": -1.0, "draw": 0.0}
 
 
-def test_planes_legal_moves_and_played_moves_are_lc0s() -> None:
-    if not CHUNKS.exists():
-        pytest.skip("no ../shared/data/chess/lc0-v6-chunks")
+def test_planes_legal_moves_and_played_moves_are_lc0s(shared: Path) -> None:
+    chunks = shared / "chess" / "lc0-v6-chunks"
     records = 0
-    for line in (CHUNKS / "moves.txt").read_text().splitlines():
+    for line in (chunks / "moves.txt").read_text().splitlines():
         name, *fields = line.partition(" moves ")[0].split()
         moves = line.partition(" moves ")[2].split()
-        data = gzip.decompress((CHUNKS / name).read_bytes())
+        data = gzip.decompress((chunks / name).read_bytes())
         chunk = np.frombuffer(data, V6)
         state = GAME.initial_state()
         for record, move in zip(chunk, moves, strict=True):

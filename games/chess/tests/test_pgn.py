@@ -10,7 +10,6 @@ from zerogames_chess import read_pgn, write_pgn
 import zerogames
 from zerogames.data import GameRecord
 
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "chess"
 SCHOLAR = """[Event "Casual"]
 [White "A"]
 [Black "B"]
@@ -131,6 +130,13 @@ def test_what_is_written_reads_back(seed: int, name: str, comment: str, identity
     assert str(again.start_state(game)) == str(game.initial_state())
 
 
+def test_an_en_passant_square_that_nobody_can_use_is_kept() -> None:
+    fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1"
+    (record,) = read_pgn(f'[FEN "{fen}"]\n[SetUp "1"]\n\n1... e5 *\n'.encode())
+    assert record.start == fen
+    assert f'[FEN "{fen}"]' in write_pgn(record)
+
+
 def test_tags_and_start_are_written() -> None:
     record = GameRecord(
         game="chess",
@@ -157,10 +163,8 @@ def test_tags_and_start_are_written() -> None:
 @pytest.mark.parametrize(
     "name", ["TCEC_Season_16_FRC_Superfinal.pgn.gz", "TCEC_Season_10_Superfinal.pgn.gz"]
 )
-def test_real_games_read_and_write_back(name: str) -> None:
-    path = SHARED / "tcec" / name
-    if not path.exists():
-        pytest.skip(f"no ../shared/data/chess/tcec/{name}")
+def test_real_games_read_and_write_back(name: str, shared: Path) -> None:
+    path = shared / "chess" / "tcec" / name
     text = gzip.decompress(path.read_bytes())[:300_000]
     text = text[: text.rindex(b"\n\n[Event ")]
     records = list(read_pgn(text))

@@ -3,10 +3,12 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 from zerogames_chess import _native
 from zerogames_kernels import native
 
 import zerogames
+from zerogames.nets import build_model
 from zerogames.testing import check_game
 
 GAME = zerogames.get_game("chess")
@@ -15,6 +17,13 @@ GAME = zerogames.get_game("chess")
 @pytest.mark.parametrize("identity", ["chess", "chess:variant=960", "chess:variant=960,start=1"])
 def test_conforms(identity: str) -> None:
     check_game(zerogames.get_game(identity), num_games=3)
+
+
+def test_nets_with_every_policy_head_can_be_built() -> None:
+    for name in (GAME.default_net, "res_krb_1x12+conv", "res_rb_1x8+attention"):
+        model = build_model(GAME.parse_net(name), GAME).eval()
+        planes = torch.from_numpy(GAME.initial_state().observe("lc0-classic"))[None]
+        assert model(planes).policy_logits.shape == (1, 1858)
 
 
 def test_identities() -> None:

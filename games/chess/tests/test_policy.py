@@ -59,9 +59,13 @@ def test_maps_of_the_convolutional_and_attention_heads() -> None:
 
 def test_the_policy_map_gathers_every_action_from_its_plane() -> None:
     heads = zerogames.get_game("chess").heads
-    policy_map = heads.policy_maps["conv"]
-    assert policy_map.planes == 80
-    assert np.array_equal(_native.conv_policy_map()[policy_map.index], np.arange(1858))
+    for kind, planes, meaning in (
+        ("conv", 80, _native.conv_policy_map()),
+        ("attention", 67, _native.attention_policy_map()),
+    ):
+        policy_map = heads.policy_maps[kind]
+        assert policy_map.planes == planes
+        assert np.array_equal(meaning[policy_map.index], np.arange(1858))
 
 
 @pytest.mark.parametrize(

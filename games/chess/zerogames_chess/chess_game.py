@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import chess
 import numpy as np
 import pydantic
+from numpy.typing import NDArray
 from zerogames_kernels import Pattern
 
 from zerogames.errors import UserError
@@ -32,6 +33,8 @@ STANDARD_START = 518
 """The usual array among the 960."""
 CONV_PLANES = 80
 """The convolutional policy head's planes, of which 73 mean moves."""
+ATTENTION_PLANES = 67
+"""From- by to-square, then 8 x 24 promotions, counted in boards."""
 _UCI = re.compile(r"[a-h][1-8][a-h][1-8][a-z]?")
 
 
@@ -103,16 +106,21 @@ class Chess(BaseGame):
 
     @cached_property
     def heads(self) -> Heads:
-        """Lc0's heads; the attention head gathers by `_native.attention_policy_map`."""
-        meaning = _native.conv_policy_map()
-        index = np.empty(NUM_ACTIONS, np.int32)
-        index[meaning[meaning >= 0]] = np.flatnonzero(meaning >= 0)
+        """Lc0's heads."""
         return Heads(
             policy=("classical", "conv", "attention"),
             value=("wdl", "scalar"),
             auxiliary=("moves_left",),
-            policy_maps={"conv": PolicyMap(planes=CONV_PLANES, index=index)},
+            policy_maps={
+                "conv": _policy_map(CONV_PLANES, _native.conv_policy_map()),
+                "attention": _policy_map(ATTENTION_PLANES, _native.attention_policy_map()),
+            },
         )
+
+    @property
+    def default_net(self) -> str:
+        """A small net with the pieces' own kernels."""
+        return "mob_krb_4x48"
 
     @property
     def patterns(self) -> Mapping[str, Pattern]:
@@ -125,13 +133,13 @@ class Chess(BaseGame):
 
     @property
     def readers(self) -> Mapping[str, GameReader]:
-        """PGN."""
-        return {"pgn": read_pgn}
+        """PGN, and the plain text form."""
+        return {"pgn": read_pgn, **super().readers}
 
     @property
     def writers(self) -> Mapping[str, GameWriter]:
-        """PGN."""
-        return {"pgn": write_pgn}
+        """PGN, and the plain text form."""
+        return {"pgn": write_pgn, **super().writers}
 
     def initial_state(self) -> State:
         """The start position, in Chess960 the one with the number `start`."""
@@ -170,6 +178,13 @@ class Chess(BaseGame):
     def render(self, state: State, *, last_action: int | None = None) -> ChessPicture:
         """The board from White's side, with the last move and a check marked."""
         return ChessPicture(_native_state(state), last_action)
+
+
+def _policy_map(planes: int, meaning: NDArray[np.int32]) -> PolicyMap:
+    """From what each entry means (-1 for nothing) to where each action's logit is."""
+    index = np.empty(NUM_ACTIONS, np.int32)
+    index[meaning[meaning >= 0]] = np.flatnonzero(meaning >= 0)
+    return PolicyMap(planes=planes, index=index)
 
 
 def _native_state(state: State) -> _native.State:

@@ -92,7 +92,7 @@ def _to_record(game: _MainLine) -> GameRecord:
     board = game.start or chess.Board()
     if board.uci_variant != "chess":
         raise UserError(f"variant '{board.uci_variant}' is not chess or Chess960")
-    state = _native.State.from_fen(board.fen(), board.chess960)
+    state = _native.State.from_fen(board.fen(en_passant="fen"), board.chess960)
     start = "" if not board.chess960 and state.fen == chess.STARTING_FEN else state.fen
     actions: list[int] = []
     for move in game.moves:
@@ -119,6 +119,8 @@ def write_pgn(record: GameRecord) -> str:
     board = chess.Board(str(state), chess960="variant=960" in record.game)
     game = chess.pgn.Game()
     game.setup(board)
+    if "FEN" in game.headers:
+        game.headers["FEN"] = str(state)  # with the en-passant square as it was given
     for name, value in record.tags.items():
         if name not in _DERIVED_TAGS:
             try:

@@ -1,6 +1,7 @@
 #include "connect_four.hpp"
 #include "othello.hpp"
 #include "zerogames/bind_game.hpp"
+#include "zerogames/bind_search.hpp"
 
 namespace nb = nanobind;
 using zerogames::ConnectFour;
@@ -13,10 +14,12 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
       .def(nb::init<>())
       .def_static("from_text", &ConnectFour::from_text, nb::arg("text"))
       .def("__str__", &ConnectFour::to_text);
+  zerogames::bind_search<ConnectFour>(m, "ConnectFour");
 
   zerogames::bind_state<Othello>(m, "Othello")
       .def(nb::init<int>(), nb::arg("size") = 8)
       .def_static("from_text", &Othello::from_text, nb::arg("size"), nb::arg("text"))
       .def("__str__", &Othello::to_text)
       .def_prop_ro("size", &Othello::size);
+  zerogames::bind_search<Othello>(m, "Othello");
 }

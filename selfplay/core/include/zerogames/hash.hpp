@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace zerogames {
@@ -12,9 +13,10 @@ constexpr std::uint64_t mix(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-/// Adds one more value to a hash; order matters.
+/// Adds one more value to a hash; order matters, also in hash_combine(mix(a), b).
 constexpr std::uint64_t hash_combine(std::uint64_t hash, std::uint64_t value) {
-  return mix(hash ^ mix(value));
+  return mix(std::rotl(hash, 23) ^ mix(value));
 }
+static_assert(hash_combine(mix(1), 2) != hash_combine(mix(2), 1));
 
 }  // namespace zerogames

@@ -1,0 +1,686 @@
+#pragma once
+
+// Search of one position. The tree grows one descent at a time; leaves that need the net wait in
+// a list until the caller has evaluated the whole batch:
+//
+//   search.start({.simulations = 800});
+//   while (!search.done()) {
+//     search.collect(16, [&](const G& leaf, std::size_t row) { /* encode */ });
+//     for (row ...) search.apply(row, logits, evaluation);
+//     search.finish_batch();
+//   }
+
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zerogames/error.hpp"
+#include "zerogames/evaluation_cache.hpp"
+#include "zerogames/game.hpp"
+#include "zerogames/gumbel.hpp"
+#include "zerogames/hash.hpp"
+#include "zerogames/puct.hpp"
+#include "zerogames/random.hpp"
+#include "zerogames/search_settings.hpp"
+#include "zerogames/solver.hpp"
+#include "zerogames/tree.hpp"
+
+namespace zerogames {
+
+/// What several searches of one thread share.
+struct SearchContext {
+  explicit SearchContext(const SearchSettings& given)
+      : settings(given), cache(static_cast<std::size_t>(given.cache_mebibytes) << 20) {
+    settings.validate();
+    explore.reserve(kTable);
+    for (int visits = 0; visits < kTable; ++visits) {
+      explore.push_back(static_cast<float>(exploration(settings, visits)));
+    }
+  }
+
+  float exploration_at(std::uint32_t child_visits) const {
+    return child_visits < kTable ? explore[child_visits]
+                                 : static_cast<float>(exploration(settings, child_visits));
+  }
+
+  static constexpr int kTable = 2048;
+  const SearchSettings settings;
+  EvaluationCache cache;
+  std::uint64_t net_version = 0;
+  std::vector<float> explore;  ///< exploration() of small visit counts
+};
+
+struct SearchBudget {
+  int simulations = 0;
+  /// Root noise, root policy temperature, forced playouts: on for moves that are learnt from.
+  bool explore = true;
+};
+
+template <Game G>
+class Search {
+ public:
+  enum class Step { kLeaf, kResolved, kCollision, kWait, kDone };
+
+  Search(SearchContext& context, const G& state, std::uint64_t seed)
+      : context_(&context), random_(seed), root_state_(state), state_(state) {
+    set_position(state);
+  }
+
+  Random& random() { return random_; }
+  const SearchSettings& settings() const { return context_->settings; }
+  const G& root_state() const { return root_state_; }
+  const Tree& tree() const { return tree_; }
+  const Node& root() const { return tree_[tree_.root()]; }
+
+  /// Forgets the tree.
+  void set_position(const G& state) {
+    if (state.action_size() > 65535) throw Error("a game may have at most 65535 actions");
+    root_state_ = state;
+    own_side_ = state.to_play();
+    reset_tree();
+  }
+
+  /// Plays an action and keeps what the tree knows about the position after it.
+  void advance(Action action) {
+    require_no_batch();
+    if (action < 0 || action >= root_state_.action_size() || !root_state_.is_legal(action)) {
+      throw Error("action " + std::to_string(action) + " is not legal here");
+    }
+    root_state_.play(action);
+    const auto children = tree_.children(root());
+    std::size_t index = 0;
+    while (index < children.size() && tree_[children[index]].action != action) ++index;
+    if (!settings().reuse_tree || index == children.size() || !tree_[children[index]].expanded) {
+      reset_tree();
+      return;
+    }
+    tree_.advance(static_cast<std::uint32_t>(index), scratch_tree_);
+    forget_root();
+    Node& root = tree_[tree_.root()];
+    root.visits = 1 + visited_below(root);  // visits that ended at a proven node drop out
+  }
+
+  /// Begins a search of the present position with a new budget.
+  void start(const SearchBudget& budget) {
+    require_no_batch();
+    budget_ = budget;
+    if (settings().algorithm == Algorithm::kGumbel) reset_tree();  // its table counts from zero
+    over_ = root_state_.result().has_value();
+    target_ = static_cast<std::uint32_t>(budget.simulations);
+    if (root().expanded) {
+      if (!settings().count_reused) target_ += visited_below(root());
+      prepare_root();
+    }
+  }
+
+  /// No further simulation is wanted and none is under way.
+  bool done() const { return num_leaves_ == 0 && enough(); }
+
+  /// One descent. After kLeaf, `leaf_state()` is the position to evaluate as row
+  /// `num_leaves() - 1`; kWait means that only `apply` can go on.
+  Step step() {
+    if (enough()) return num_leaves_ > 0 ? Step::kWait : Step::kDone;
+    Node& root = tree_[tree_.root()];
+    path_.clear();
+    path_.push_back(tree_.root());
+    if (!root.expanded) {
+      if (num_leaves_ > 0) return Step::kWait;
+      state_ = root_state_;
+      return reach_leaf();
+    }
+    if (root.visits - 1 + root.in_flight >= target_) return Step::kWait;
+    state_ = root_state_;
+    for (NodeId id = tree_.root();;) {
+      Node& node = tree_[id];
+      const std::uint32_t slot = id == tree_.root() ? select_at_root() : select(node);
+      const bool is_new = slot == node.num_children;
+      id = is_new ? tree_.add_child(node) : tree_.children(node)[slot];
+      path_.push_back(id);
+      const Node& child = tree_[id];
+      if (!is_new && child.proven()) {
+        backup(path_, child.value, child.draw, child.moves_left);
+        return Step::kResolved;
+      }
+      if (!is_new && !child.expanded) return collide();
+      state_.play(child.action);
+      if (is_new) return reach_leaf();
+    }
+  }
+
+  /// Collects up to `max_batch` leaves, calling `on_leaf(state, row)` for each; returns how many.
+  /// May return none before the search is done: simulations that need no net are bounded too.
+  template <class OnLeaf>
+  std::size_t collect(std::size_t max_batch, OnLeaf on_leaf) {
+    require_no_batch();
+    if (max_batch < 1 || max_batch > 16384) throw Error("a batch has 1 to 16384 leaves");
+    const auto max_collisions = static_cast<std::size_t>(
+        std::max(1.0, settings().collision_share * static_cast<double>(max_batch)));
+    const std::size_t max_resolved = 1024 + 16 * max_batch;
+    std::size_t resolved = 0;
+    while (num_leaves_ < max_batch && resolved < max_resolved && num_collisions_ < max_collisions) {
+      const Step step = this->step();
+      if (step == Step::kLeaf) {
+        on_leaf(std::as_const(state_), num_leaves_ - 1);
+      } else if (step == Step::kResolved) {
+        ++resolved;
+      } else if (step != Step::kCollision) {
+        break;
+      }
+    }
+    return num_leaves_;
+  }
+
+  std::size_t num_leaves() const { return num_leaves_; }
+  const G& leaf_state() const { return state_; }
+
+  /// Completes leaf `row` with the net's logits of all actions.
+  void apply(std::size_t row, const float* logits, Evaluation evaluation) {
+    Leaf& leaf = leaves_[row];
+    logits_.resize(leaf.legal.size());
+    for (std::size_t i = 0; i < logits_.size(); ++i) logits_[i] = logits[leaf.legal[i]];
+    if (context_->cache.enabled()) context_->cache.store(leaf.key, evaluation, logits_);
+    land(leaf);
+    expand(leaf.path, leaf.legal, evaluation, leaf.side);
+  }
+
+  /// Whether the net's numbers for leaf `row` can be used.
+  bool finite(std::size_t row, const float* logits, const Evaluation& evaluation) const {
+    bool good = std::isfinite(evaluation.value) && std::isfinite(evaluation.draw) &&
+                std::isfinite(evaluation.moves_left);
+    for (const Action action : leaves_[row].legal) good = good && std::isfinite(logits[action]);
+    return good;
+  }
+
+  /// Call after all leaves of a batch were applied.
+  void finish_batch() {
+    for (std::size_t i = 0; i < num_collisions_; ++i) land(collisions_[i]);
+    num_leaves_ = num_collisions_ = 0;
+  }
+
+  /// Runs to the end with a net that says the same about every position: all logits equal.
+  void run_constant(const Evaluation& evaluation) {
+    require_no_batch();
+    for (;;) {
+      const Step step = this->step();
+      if (step == Step::kDone) return;
+      if (step != Step::kLeaf) continue;
+      Leaf& leaf = leaves_[0];
+      logits_.assign(leaf.legal.size(), 0.0F);
+      land(leaf);
+      expand(leaf.path, leaf.legal, evaluation, leaf.side);
+      finish_batch();
+    }
+  }
+
+  /// Uses these numbers, by action, instead of drawn Gumbel noise; none: draw again.
+  void fix_gumbels(std::vector<double> noise) { fixed_gumbels_ = std::move(noise); }
+
+  /// All legal root actions, ascending.
+  std::vector<RootChild> root_children() const {
+    const Node& root = this->root();
+    std::vector<RootChild> rows;
+    if (!root.expanded) return rows;
+    const auto children = tree_.children(root);
+    const auto actions = tree_.actions(root);
+    const auto priors = tree_.priors(root);
+    for (std::uint32_t i = 0; i < root.num_edges; ++i) {
+      const bool visited = i < children.size() && tree_[children[i]].visits > 0;
+      rows.push_back(visited ? describe(tree_[children[i]]) : RootChild());
+      rows.back().action = actions[i];
+      rows.back().prior = priors[i];
+    }
+    std::ranges::sort(rows, {}, &RootChild::action);
+    return rows;
+  }
+
+  /// The root's priors without noise or temperature, by ascending legal action.
+  std::span<const float> raw_priors() const { return raw_priors_; }
+
+  /// What the policy should learn, by ascending legal action; sums to one.
+  std::vector<double> policy_target() const {
+    const auto children = root_children();
+    std::vector<double> target(children.size());
+    if (children.empty()) return target;
+    const bool proven = settings().solver && root().proven();
+    if (proven && root().low == 1) {
+      std::size_t best = 0;
+      for (std::size_t i = 1; i < children.size(); ++i) {
+        if (better_child(children[i], children[best])) best = i;
+      }
+      target[best] = 1;
+      return target;
+    }
+    if (settings().algorithm == Algorithm::kGumbel && !proven) {
+      const CompletedValues completed(settings(), tree_, root(), root_state_.action_size());
+      for (std::size_t i = 0; i < children.size(); ++i) {
+        const double q = children[i].visits > 0 ? children[i].value : completed.mixed();
+        target[i] = raw_priors_[i] * std::exp(completed.sigma(q) - completed.highest_sigma());
+      }
+    } else {
+      target = root_weights(children);
+      if (settings().solver) {
+        double open = 0;
+        for (std::size_t i = 0; i < children.size(); ++i) {
+          if (!children[i].lost()) open += target[i];
+        }
+        for (std::size_t i = 0; i < children.size(); ++i) {
+          if (open > 0 && children[i].lost()) target[i] = 0;
+        }
+      }
+    }
+    double total = 0;
+    for (const double weight : target) total += weight;
+    for (std::size_t i = 0; i < target.size(); ++i) {
+      target[i] = total > 0 ? target[i] / total : children[i].prior;
+    }
+    return target;
+  }
+
+  /// The action to play with the given temperature (0: the best one); after at least one
+  /// evaluation of the root.
+  Action choose(double temperature) {
+    const auto children = root_children();
+    if (children.empty()) throw Error("the root is not evaluated yet");
+    if (settings().algorithm == Algorithm::kGumbel) return children[gumbel_choice(children)].action;
+    std::vector<double> weights = root_weights(children);
+    if (settings().lcb) {
+      weights = lcb_weights(children, weights, settings().lcb_stdevs, settings().lcb_min_share);
+    }
+    return children[choose_child(settings(), children, weights, temperature, random_)].action;
+  }
+
+  /// The best line, at most `length` actions.
+  std::vector<Action> principal_variation(std::size_t length) const {
+    std::vector<Action> line;
+    const Node* node = &root();
+    while (line.size() < length && node->num_children > 0) {
+      const Node* best = nullptr;
+      RootChild best_row;
+      for (const NodeId id : tree_.children(*node)) {
+        const Node& child = tree_[id];
+        if (child.visits == 0) continue;
+        const RootChild row = describe(child);
+        if (!best || better_child(row, best_row)) best = &child, best_row = row;
+      }
+      if (!best) break;
+      line.push_back(best->action);
+      node = best;
+    }
+    return line;
+  }
+
+ private:
+  /// A descent that waits for the net.
+  struct Leaf {
+    std::vector<NodeId> path;
+    std::vector<Action> legal;
+    std::uint64_t key = 0;
+    int side = 0;  ///< player to move
+  };
+
+  /// A visited child in its parent's view.
+  static RootChild describe(const Node& child) {
+    RootChild row;
+    row.action = child.action;
+    row.prior = child.prior;
+    row.visits = child.visits;
+    row.value = 0.0 - child.value;
+    row.variance = std::max(0.0, child.square - child.value * child.value);
+    row.low = -child.high;
+    row.high = -child.low;
+    row.moves_left = child.moves_left;
+    row.draw = child.draw;
+    return row;
+  }
+
+  void require_no_batch() const {
+    if (num_leaves_ > 0) throw Error("apply the collected batch first");
+  }
+
+  void reset_tree() {
+    tree_.reset();
+    forget_root();
+  }
+  void forget_root() {
+    raw_priors_.clear();
+    over_ = root_state_.result().has_value();
+  }
+
+  bool enough() const {
+    const Node& root = this->root();
+    if (over_ || !root.expanded) return over_;
+    return root.visits - 1 >= target_ || (settings().solver && root.proven()) ||
+           tree_.size() >= static_cast<std::uint32_t>(settings().max_nodes) ||
+           (settings().early_stop && decided());
+  }
+
+  std::uint32_t visited_below(const Node& node) const {
+    std::uint32_t visits = 0;
+    for (const NodeId id : tree_.children(node)) visits += tree_[id].visits;
+    return visits;
+  }
+
+  /// The first visit of the last node of `path_`, whose position is `state_`.
+  Step reach_leaf() {
+    Node& node = tree_[path_.back()];
+    const int side = root_state_.to_play() ^ static_cast<int>((path_.size() - 1) & 1);
+    if (const std::optional<float> result = state_.result()) {
+      const double value = side == 0 ? *result : -*result;
+      node.low = node.high = static_cast<std::int8_t>(value);
+      node.value = value + draw_bonus(side) * (value == 0);
+      node.draw = value == 0 ? 1.0F : 0.0F;
+      backup(path_, node.value, node.draw, 0);
+      if (settings().solver) propagate_bounds(tree_, path_);
+      return Step::kResolved;
+    }
+    if (num_leaves_ == leaves_.size()) leaves_.emplace_back();
+    Leaf& leaf = leaves_[num_leaves_];
+    state_.legal_actions(leaf.legal);
+    leaf.side = side;
+    if (context_->cache.enabled()) {
+      leaf.key = hash_combine(context_->net_version, state_.observation_key());
+      Evaluation evaluation;
+      logits_.resize(leaf.legal.size());
+      if (context_->cache.find(leaf.key, evaluation, logits_)) {
+        expand(path_, leaf.legal, evaluation, side);
+        return Step::kResolved;
+      }
+    }
+    leaf.path.swap(path_);
+    for (const NodeId id : leaf.path) ++tree_[id].in_flight;
+    ++num_leaves_;
+    return Step::kLeaf;
+  }
+
+  Step collide() {
+    if (num_collisions_ == collisions_.size()) collisions_.emplace_back();
+    Leaf& collision = collisions_[num_collisions_++];
+    collision.path.swap(path_);
+    for (const NodeId id : collision.path) ++tree_[id].in_flight;
+    return Step::kCollision;
+  }
+  void land(const Leaf& leaf) {
+    for (const NodeId id : leaf.path) --tree_[id].in_flight;
+  }
+
+  double draw_bonus(int side) const {
+    return side == own_side_ ? settings().draw_score : -settings().draw_score;
+  }
+
+  /// Gives the last node of `path` its edges with priors from `logits_` and its evaluation.
+  void expand(std::span<const NodeId> path, std::span<const Action> legal,
+              const Evaluation& evaluation, int side) {
+    Node& node = tree_[path.back()];
+    tree_.expand(node, legal);
+    const std::span<float> priors = tree_.priors(node);
+    std::ranges::copy(logits_, priors.begin());
+    softmax(priors, static_cast<float>(settings().policy_temperature));
+    tree_.order_edges(node);
+    node.net_value = static_cast<float>(evaluation.value + draw_bonus(side) * evaluation.draw);
+    node.net_draw = evaluation.draw;
+    node.net_moves_left = evaluation.moves_left;
+    backup(path, node.net_value, node.net_draw, node.net_moves_left);
+    if (path.size() == 1) prepare_root();
+  }
+
+  /// Adds one evaluation to every node of the path. What is proven stays exact.
+  void backup(std::span<const NodeId> path, double value, float draw, float moves_left) {
+    for (std::size_t i = path.size(); i-- > 0;) {
+      Node& node = tree_[path[i]];
+      if (i > 0 && node.proven()) {
+        value = node.value;
+        draw = node.draw;
+        moves_left = node.moves_left;
+      }
+      const double share = 1.0 / ++node.visits;
+      const auto part = static_cast<float>(share);
+      node.value += (value - node.value) * share;
+      node.square += (static_cast<float>(value * value) - node.square) * part;
+      node.draw += (draw - node.draw) * part;
+      node.moves_left += (moves_left - node.moves_left) * part;
+      value = -value;
+      moves_left += 1;
+    }
+  }
+
+  /// Puts temperature and noise on the root's priors (the raw ones are kept aside and go with the
+  /// root), or draws the Gumbel noise.
+  void prepare_root() {
+    Node& root = tree_[tree_.root()];
+    const auto actions = tree_.actions(root);
+    std::vector<std::pair<std::uint16_t, std::uint32_t>> order;  // (action, edge), ascending
+    tree_.sort_unvisited(root);
+    for (std::uint32_t i = 0; i < root.num_edges; ++i) order.emplace_back(actions[i], i);
+    std::ranges::sort(order);
+    const std::span<float> priors = tree_.priors(root);
+    if (raw_priors_.empty()) {
+      for (const auto& [action, edge] : order) raw_priors_.push_back(priors[edge]);
+    }
+    std::vector<float> changed = raw_priors_;
+    if (settings().algorithm == Algorithm::kGumbel) {
+      gumbels_ = fixed_gumbels_;
+      gumbels_.resize(root_state_.action_size(), 0.0);
+      if (fixed_gumbels_.empty() && budget_.explore && settings().gumbel_scale > 0) {
+        for (const auto& [action, edge] : order) {
+          gumbels_[action] = settings().gumbel_scale * random_.gumbel();
+        }
+      }
+      halving_ = halving_table(std::min<int>(settings().gumbel_considered, root.num_edges),
+                               budget_.simulations);
+    } else if (budget_.explore) {
+      apply_policy_temperature(changed, settings().root_policy_temperature);
+      add_noise(settings(), changed, random_);
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) priors[order[i].second] = changed[i];
+    const auto children = tree_.children(root);
+    for (std::size_t i = 0; i < children.size(); ++i) tree_[children[i]].prior = priors[i];
+    tree_.order_edges(root);
+  }
+
+  std::uint32_t select_at_root() {
+    Node& root = tree_[tree_.root()];
+    if (settings().algorithm == Algorithm::kGumbel) return gumbel_root(root);
+    if (budget_.explore && settings().forced_playouts > 0) {
+      const auto children = tree_.children(root);
+      const double total = root.visits - 1;
+      std::size_t forced = children.size();
+      for (std::size_t i = 0; i < children.size(); ++i) {
+        const Node& child = tree_[children[i]];
+        const double wanted = std::sqrt(settings().forced_playouts * child.prior * total);
+        if (child.visits > 0 && !child.proven() && child.visits + child.in_flight < wanted &&
+            (forced == children.size() || child.action < tree_[children[forced]].action)) {
+          forced = i;
+        }
+      }
+      if (forced < children.size()) return static_cast<std::uint32_t>(forced);
+    }
+    return select_puct(root, settings().root_fpu, settings().root_fpu_value);
+  }
+
+  std::uint32_t select(const Node& node) const {
+    if (settings().algorithm == Algorithm::kGumbel) {
+      return gumbel_interior(settings(), tree_, node, root_state_.action_size());
+    }
+    return select_puct(node, settings().fpu, settings().fpu_value);
+  }
+
+  /// The index of the child with the highest score; num_children for the best unvisited edge.
+  std::uint32_t select_puct(const Node& node, Fpu fpu, double fpu_value) const {
+    const SearchSettings& settings = context_->settings;
+    const auto children = tree_.children(node);
+    float explore = context_->exploration_at(node.visits - 1);
+    if (settings.cpuct_stdev_scale > 0) {
+      explore *= static_cast<float>(
+          stdev_factor(settings.cpuct_stdev_scale, node.value, node.square, node.visits));
+    }
+    const bool prefer_length =
+        settings.moves_left_effect > 0 && std::abs(node.value) > settings.moves_left_threshold;
+    const auto virtual_loss = static_cast<float>(settings.virtual_loss);
+
+    std::uint32_t best = 0;
+    float best_score = -std::numeric_limits<float>::infinity();
+    int best_action = std::numeric_limits<int>::max();
+    const auto consider = [&](std::uint32_t index, int action, float score) {
+      if (score > best_score || (score == best_score && action < best_action)) {
+        best = index;
+        best_score = score;
+        best_action = action;
+      }
+    };
+
+    float visited_prior = 0;
+    bool any_waiting = false;
+    for (std::uint32_t i = 0; i < children.size(); ++i) {
+      const Node& child = tree_[children[i]];
+      if (child.visits == 0) {
+        any_waiting = true;
+        continue;
+      }
+      visited_prior += child.prior;
+      auto q = static_cast<float>(-child.value);
+      auto visits = static_cast<float>(child.visits);
+      if (prefer_length) {
+        q += static_cast<float>(moves_left_utility(settings, q, child.moves_left, node.moves_left));
+      }
+      if (child.in_flight > 0) {
+        const float losses = virtual_loss * child.in_flight;
+        q += (-1.0F - q) * losses / (losses + visits);
+        visits += losses;
+      }
+      float score = q + explore * child.prior / (1.0F + visits);
+      if (child.low == 1 && settings.solver) score -= 1000.0F;  // lost: only if all others are too
+      consider(i, child.action, score);
+    }
+
+    const bool any_unvisited = node.num_children < node.num_edges;
+    if (!any_unvisited && !any_waiting) return best;
+    auto urgency = static_cast<float>(fpu_value);
+    if (fpu == Fpu::kReduction) {
+      auto parent = static_cast<float>(node.value);
+      if (settings.fpu_blend) {
+        const float weight = std::min(1.0F, visited_prior * visited_prior);
+        parent = weight * parent + (1 - weight) * node.net_value;
+      }
+      urgency = parent - static_cast<float>(fpu_value) * std::sqrt(visited_prior);
+    }
+    for (std::uint32_t i = 0; any_waiting && i < children.size(); ++i) {
+      const Node& child = tree_[children[i]];
+      if (child.visits > 0) continue;
+      const float losses = virtual_loss * child.in_flight;
+      const float q = urgency + (-1.0F - urgency) * losses / (losses + 0.25F);
+      consider(i, child.action, q + explore * child.prior / (1.0F + losses));
+    }
+    if (any_unvisited) {
+      consider(node.num_children, tree_.actions(node)[node.num_children],
+               urgency + explore * tree_.priors(node)[node.num_children]);
+    }
+    return best;
+  }
+
+  /// Sequential halving: among the actions with the visits that this step asks for, the best by
+  /// noise, logit and completed value.
+  std::uint32_t gumbel_root(Node& root) {
+    const CompletedValues completed(settings(), tree_, root, root_state_.action_size());
+    const std::uint32_t step = root.visits - 1 + root.in_flight;
+    const std::uint32_t wanted = halving_[std::min<std::size_t>(step, halving_.size() - 1)];
+    const auto children = tree_.children(root);
+    const auto actions = tree_.actions(root);
+    const auto priors = tree_.priors(root);
+    float highest = 0;
+    for (const float prior : priors) highest = std::max(highest, prior);
+    std::uint32_t best = 0;
+    double best_score = -1e300;
+    for (std::uint32_t i = 0; i < root.num_edges; ++i) {
+      const Node* child = i < children.size() ? &tree_[children[i]] : nullptr;
+      if ((child ? child->visits + child->in_flight : 0) != wanted) continue;
+      const double sigma = child ? completed.sigma_of(*child) : completed.sigma(completed.mixed());
+      const double score =
+          std::max(-1e9, gumbels_[actions[i]] + log_prior(priors[i]) - log_prior(highest) + sigma);
+      if (score > best_score || (score == best_score && actions[i] < actions[best])) {
+        best = i;
+        best_score = score;
+      }
+    }
+    if (best < children.size()) return best;
+    tree_.promote(root, best);
+    return root.num_children;
+  }
+
+  std::size_t gumbel_choice(std::span<const RootChild> children) const {
+    const CompletedValues completed(settings(), tree_, root(), root_state_.action_size());
+    std::size_t best = 0;
+    bool all_lost = true;
+    double most = 0;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (better_child(children[i], children[best])) best = i;
+      if (children[i].lost()) continue;
+      all_lost = false;
+      most = std::max(most, children[i].visits);
+    }
+    if (children[best].won() || all_lost) return best;
+    double best_score = -1e300;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (children[i].lost() || children[i].visits != most) continue;
+      const double q = children[i].visits > 0 ? children[i].value : completed.mixed();
+      const double score =
+          gumbels_[children[i].action] + log_prior(raw_priors_[i]) + completed.sigma(q);
+      if (score > best_score) {
+        best = i;
+        best_score = score;
+      }
+    }
+    return best;
+  }
+
+  static double log_prior(float prior) { return std::log(std::max<double>(prior, 1e-38)); }
+
+  /// Visits, pruned if the settings say so.
+  std::vector<double> root_weights(std::span<const RootChild> children) const {
+    if (settings().prune_policy_target && budget_.explore) {
+      return pruned_visits(settings(), children);
+    }
+    std::vector<double> weights;
+    for (const RootChild& child : children) weights.push_back(child.visits);
+    return weights;
+  }
+
+  /// The most visited move cannot be overtaken any more, or there is nothing to choose.
+  bool decided() const {
+    const Node& root = this->root();
+    std::uint32_t first = 0, second = 0;
+    int open = root.num_edges;
+    for (const NodeId id : tree_.children(root)) {
+      const Node& child = tree_[id];
+      open -= child.low == 1;
+      if (child.visits > first) {
+        second = std::exchange(first, child.visits);
+      } else {
+        second = std::max(second, child.visits);
+      }
+    }
+    return open <= 1 || first - second > target_ - (root.visits - 1);
+  }
+
+  SearchContext* context_;
+  Random random_;
+  Tree tree_, scratch_tree_;
+  G root_state_, state_;
+  int own_side_ = 0;
+  bool over_ = false;
+  SearchBudget budget_;
+  std::uint32_t target_ = 0;  ///< visits of the root's children at which the search ends
+
+  std::vector<NodeId> path_;
+  std::vector<Leaf> leaves_, collisions_;
+  std::size_t num_leaves_ = 0, num_collisions_ = 0;
+  std::vector<float> logits_;  ///< of the legal actions of the leaf at hand
+
+  std::vector<float> raw_priors_;  ///< of the root, by ascending action; empty before it is ready
+  std::vector<double> gumbels_, fixed_gumbels_;  ///< by action
+  std::vector<std::uint32_t> halving_;
+};
+
+}  // namespace zerogames
