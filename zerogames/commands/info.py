@@ -146,6 +146,8 @@ def _print_papers(console: Console) -> None:
 
 
 def _paper_table(title: str, nets: "Sequence[PublishedNet]") -> Table:
+    import torch
+
     from zerogames.nets.model import build_model
     from zerogames.nets.summary import count_by_papers, count_trainable, count_with_buffers
 
@@ -154,7 +156,8 @@ def _paper_table(title: str, nets: "Sequence[PublishedNet]") -> Table:
         table.add_column(heading, justify="right")
     for net in nets:
         game = get_game(net.game)
-        model = build_model(game.parse_net(net.net), game)
+        with torch.device("meta"):  # counting needs no memory
+            model = build_model(game.parse_net(net.net), game)
         ours = count_by_papers(model) if net.count == "papers" else count_with_buffers(model)
         millions = net.count == "papers"
         table.add_row(

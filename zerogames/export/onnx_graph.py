@@ -130,16 +130,45 @@ class NetGraph:
             planes = self.relu(self.conv(trunk, "policy.conv", norm="policy.norm"))
             return self.dense(self.flatten(planes), "policy.dense", output=OUTPUT_POLICY)
         maps = self.game.heads.policy_maps
-        policy_map = maps.get(kind) or next(iter(maps.values()))
+        policy_map = maps["conv" if kind in ("points", "az") else kind]
         if kind == "conv":
             planes = self.relu(self.conv(trunk, "policy.conv1", norm="policy.norm"))
             logits = self.flatten(self.conv(planes, "policy.conv2"))
         elif kind == "points":
             logits = self.flatten(self.conv(trunk, "policy.conv"))
+        elif kind == "attention":
+            logits = self.attention(trunk)
         else:
             planes = self.relu(self.conv(trunk, "policy.conv", norm="policy.norm"))
             logits = self.dense(self.flatten(planes), "policy.dense")
         return self.gather_actions(logits, trunk, policy_map)
+
+    def attention(self, trunk: str) -> str:
+        """Logits of pairs of squares and of promotions, `[B, 4288]`."""
+        numbers, op = self.builder.numbers, self.builder.op
+        squares = op("Reshape", trunk, numbers(0, self.spec.channels, 64))
+        squares = op("Transpose", squares, perm=[0, 2, 1])
+        squares = self.relu(self.token_dense(squares, "policy.embed"))
+        query = self.token_dense(squares, "policy.query")
+        key = self.token_dense(squares, "policy.key")
+        pairs = op("MatMul", query, op("Transpose", key, perm=[0, 2, 1]))
+        scale = self.builder.constant(np.array(self.spec.channels**-0.5, np.float32))
+        pairs = op("Mul", pairs, scale)  # [B, from, to]
+        last_rank = op("Slice", key, numbers(56), numbers(64), numbers(1))
+        offsets = self.token_dense(last_rank, "policy.promotion")  # [B, to-file, 4]
+        pieces = op("Slice", offsets, numbers(0), numbers(3), numbers(2))
+        common = op("Slice", offsets, numbers(3), numbers(4), numbers(2))
+        pieces = op("Unsqueeze", self.add(pieces, common), numbers(1))
+        plain = op("Slice", pairs, numbers(48, 56), numbers(56, 64), numbers(1, 2))
+        promotions = self.add(op("Unsqueeze", plain, numbers(3)), pieces)
+        return op("Concat", self.flatten(pairs), self.flatten(promotions), axis=1)
+
+    def token_dense(self, x: str, name: str) -> str:
+        """A dense layer over the last axis of `[B, n, C]`."""
+        weight = self.builder.constant(self.tensors[f"{name}.weight"].T)
+        y = self.builder.op("MatMul", x, weight)
+        bias = self.tensors.get(f"{name}.bias")
+        return y if bias is None else self.add(y, self.builder.constant(bias))
 
     def gather_actions(self, logits: str, trunk: str, policy_map: PolicyMap) -> str:
         """From flattened planes to actions; see `zerogames.nets.heads.ActionGather`."""

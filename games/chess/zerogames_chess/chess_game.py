@@ -24,6 +24,8 @@ from zerogames.game import (
     State,
     Symmetry,
 )
+from zerogames.nets.names import parse_net_name
+from zerogames.nets.spec import NetSpec
 from zerogames_chess import _native
 from zerogames_chess.pgn import read_pgn, write_pgn
 from zerogames_chess.picture import ChessPicture
@@ -130,6 +132,10 @@ class Chess(BaseGame):
             "r": Pattern.from_mask("rook", "00100 00100 11111 00100 00100"),
             "b": Pattern.from_mask("bishop", "10001 01010 00100 01010 10001"),
         }
+
+    def parse_net(self, name: str) -> NetSpec:
+        """Read a net's name; the rule-50 counter is divided by 99 as in Lc0's training."""
+        return parse_net_name(name, self, input_scales={"lc0-classic": ((109, 1 / 99),)})
 
     @property
     def readers(self) -> Mapping[str, GameReader]:
