@@ -193,6 +193,31 @@ def test_forms_of_a_kernel_share_weights_and_answers() -> None:
         torch.testing.assert_close(other(positions(4)), native(positions(4)), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("name", ["mob_krb{}_2x8", "cnx_rb{}_2x8"])
+def test_a_training_step_is_the_same_in_every_form(name: str, layout: torch.memory_format) -> None:
+    """Forward, gradients and running statistics of the fused operators against plain torch."""
+    native, dense = make(name.format("")).train(), make(name.format("_dense")).train()
+    planes = positions(6).contiguous(memory_format=layout)
+    for model in (native, dense):
+        model.to(memory_format=layout)  # type: ignore[call-overload]
+        output = model(planes)
+        (output.policy_logits.logsumexp(1).sum() + output.value_logits.square().sum()).backward()
+    torch.testing.assert_close(native(planes), dense(planes), rtol=1e-3, atol=1e-4)
+    pairs = zip(native.named_parameters(), dense.parameters(), strict=True)
+    for (parameter_name, ours), theirs in pairs:
+        assert ours.grad is not None
+        torch.testing.assert_close(
+            ours.grad,
+            theirs.grad,
+            rtol=2e-3,
+            atol=2e-4 * float(ours.grad.abs().max()) + 1e-6,
+            msg=lambda text, name=parameter_name: f"{name}: {text}",
+        )
+    for ours_buffer, theirs_buffer in zip(native.buffers(), dense.buffers(), strict=True):
+        torch.testing.assert_close(ours_buffer, theirs_buffer, rtol=1e-3, atol=1e-5)
+
+
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize(
     "name",
