@@ -28,9 +28,11 @@ function(zerogames_add_module package module)
     if(NOT level STREQUAL "baseline" AND NOT ZEROGAMES_HAS_${upper})
       continue()
     endif()
-    set(target ${package}_${module}_${level})
+    # A package inside a package is written with a slash, which no target's name may have.
+    string(REPLACE "/" "_" target ${package}_${module}_${level})
     nanobind_add_module(${target} NB_STATIC NOMINSIZE ${ARG_SOURCES})
-    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${module}_${level})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${module}_${level}
+      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${package})
     target_compile_definitions(${target} PRIVATE ZEROGAMES_MODULE=${module}_${level}
                                                  NPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION)
     if(NOT level STREQUAL "baseline")
