@@ -40,6 +40,11 @@ def test_x_fen_and_shredder_fen_mean_the_same(board: chess.Board) -> None:
     assert _native.State.from_fen(x_fen, True).fen == x_fen
 
 
+def test_standard_chess_takes_file_letters_for_the_usual_rooks() -> None:
+    text = str(GAME.initial_state())
+    assert str(GAME.parse_state(text.replace("KQkq", "HAha"))) == text
+
+
 def test_the_inner_rook_is_written_by_its_file() -> None:
     fen = "1r2k1rr/8/8/8/8/8/8/RR2K1R1 w KBgq - 3 9"
     assert _native.State.from_fen(fen, True).fen == fen

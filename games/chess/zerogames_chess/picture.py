@@ -1,6 +1,6 @@
 """Drawing a chess position."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import chess
@@ -71,7 +71,9 @@ class ChessPicture:
 
     def ansi(self, *, colour: bool = True) -> str:
         """Lines for a terminal; without colour White is upper case."""
-        return self._drawing.ansi(colour=colour)
+        if not colour:
+            return self._drawing.ansi(colour=False)
+        return replace(self._drawing, empty_symbol=" ").ansi()  # the colours show the squares
 
     def svg(self) -> str:
         """A self-contained SVG document."""
