@@ -629,6 +629,10 @@ def test_sprt_stops_the_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert games < 200
     assert main([*arguments, *sprt]) == 0  # decided stays decided
     assert (tmp_path / "games.jsonl").read_bytes().count(b"\n") == games
+    # How games are judged is no part of how they are played.
+    more = ["--games", str(games + 2), "--anchor", "random=0"]
+    assert main([*arguments, *more]) == 0
+    assert games <= (tmp_path / "games.jsonl").read_bytes().count(b"\n") <= games + 2
 
 
 def test_tournament_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -132,7 +132,7 @@ class Event:
         """What must be the same when the event is continued."""
         same = {
             field.name: getattr(self.conditions, field.name)
-            for field in dataclasses.fields(self.conditions)
+            for field in dataclasses.fields(Conditions)
             if field.name not in _NOT_PART_OF_IDENTITY
         }
         players = {player.name: player.text for player in self.players}

@@ -22,9 +22,9 @@ class MatchOptions(Conditions):
     continues a match that was stopped.
     """
 
-    a: tyro.conf.Positional[str]
+    a: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="A")]
     """One player."""
-    b: tyro.conf.Positional[str]
+    b: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="B")]
     """The other."""
     sprt: str = ""
     """Stop when decided: elo0=0,elo1=10[,alpha=0.05,beta=0.05,scale=normalized]."""
