@@ -42,6 +42,8 @@ class Board {
 
   /// The head of the chain that the stone on `point` belongs to.
   Point head(Point point) const { return links_[point].head; }
+  /// The heads of all chains of a player.
+  Points heads(Colour player) const { return heads_ & stones_[player]; }
   int chain_size(Point head) const { return links_[head].stones; }
   bool has_liberty(Point head) const { return links_[head].contacts != 0; }
   /// Exactly one liberty; false also for none.
@@ -105,6 +107,27 @@ class Board {
     return effect;
   }
 
+  /// Where a player may put a stone as far as the board tells.
+  struct Moves {
+    Points plain;     ///< the new chain lives and nothing is captured
+    Points captures;  ///< something is captured
+    Points suicides;  ///< the new chain dies
+  };
+  Moves moves(Colour player) const {
+    const Points empty = this->empty();
+    Moves moves;
+    heads(opponent(player)).for_each([&](Point head) {
+      if (in_atari(head)) moves.captures.set(only_liberty(head));
+    });
+    Points safe = stones_[player];
+    heads(player).for_each([&](Point head) {
+      if (in_atari(head)) for_each_stone(head, [&](Point stone) { safe.reset(stone); });
+    });
+    moves.plain = (geometry_->around(empty | safe) & empty) - moves.captures;
+    moves.suicides = empty - moves.plain - moves.captures;
+    return moves;
+  }
+
   /// Calls `visit(head)` once for every enemy chain that a stone on `point` would capture.
   template <class Visit>
   void for_each_captured(Point point, Colour player, Visit visit) const {
@@ -154,6 +177,7 @@ class Board {
     geometry_ = other.geometry_;
     stones_[0] = other.stones_[0];
     stones_[1] = other.stones_[1];
+    heads_ = other.heads_;
     hash_ = other.hash_;
     std::memcpy(colours_, other.colours_, geometry_->area + 1);
     std::memcpy(static_cast<void*>(links_), other.links_, geometry_->area * sizeof(Link));
@@ -164,6 +188,7 @@ class Board {
 
   const Geometry* geometry_;
   Points stones_[2];
+  Points heads_;
   std::uint64_t hash_ = 0;
   std::uint8_t colours_[kMaxArea + 1];
   /// head and next are valid for every stone, the rest for heads.
@@ -194,6 +219,7 @@ inline void Board::merge(Point a, Point b, Placement& done) {
   into.contacts = static_cast<std::uint16_t>(into.contacts + from.contacts);
   into.stones = static_cast<std::uint16_t>(into.stones + from.stones);
   std::swap(links_[kept].next, links_[joined].next);
+  heads_.reset(joined);
   done.merged[done.num_merged++] = {kept, joined};
 }
 
@@ -204,6 +230,7 @@ inline void Board::add_stone(Point point, Colour player, Placement& done) {
   done.previous = links_[point];
   colours_[point] = player;
   stones_[player].set(point);
+  heads_.set(point);
   hash_ ^= stone_key(player, point);
   links_[point] = {
       .sum = 0, .squares = 0, .contacts = 0, .stones = 1, .head = point, .next = point};
@@ -234,6 +261,7 @@ inline void Board::place(Point point, Colour player, Placement& done) {
 
 inline void Board::remove_chain(Point head) {
   const Colour player = colour(head);
+  heads_.reset(head);
   for_each_stone(head, [&](Point stone) {
     colours_[stone] = kEmpty;
     stones_[player].reset(stone);
@@ -247,6 +275,7 @@ inline void Board::remove_chain(Point head) {
 }
 
 inline void Board::restore_chain(Point head, Colour player) {
+  heads_.set(head);
   for_each_stone(head, [&](Point stone) {
     colours_[stone] = player;
     stones_[player].set(stone);
@@ -273,10 +302,12 @@ inline void Board::undo(const Placement& done) {
     from.squares -= part.squares;
     from.contacts = static_cast<std::uint16_t>(from.contacts - part.contacts);
     from.stones = static_cast<std::uint16_t>(from.stones - part.stones);
+    heads_.set(joined);
   }
   for (const Point next : neighbours(done.point)) {
     if (colour(next) < kEmpty) links_[links_[next].head].add_contact(done.point);
   }
+  heads_.reset(done.point);
   links_[done.point] = done.previous;
   colours_[done.point] = kEmpty;
   stones_[done.player].reset(done.point);

@@ -37,9 +37,7 @@ class LadderReader {
   Ladders read() {
     Ladders ladders;
     for (const Colour player : {kBlack, kWhite}) {
-      const Points stones = board_.stones(player);
-      stones.for_each([&](Point stone) {
-        if (board_.head(stone) != stone) return;
+      board_.heads(player).for_each([&](Point stone) {
         const Label found = label(stone);
         if (found == Label::kNone) return;
         Points& chains = found == Label::kLost ? ladders.lost : ladders.unsettled;

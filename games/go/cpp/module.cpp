@@ -5,6 +5,7 @@
 #include "sgf_game.hpp"
 #include "state.hpp"
 #include "zerogames/bind_game.hpp"
+#include "zerogames/bind_search.hpp"
 
 namespace nb = nanobind;
 using namespace zerogames;
@@ -111,6 +112,8 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
           },
           nb::kw_only(), nb::arg("nodes") = LadderLimits().nodes,
           nb::arg("depth") = LadderLimits().depth);
+
+  bind_search<State>(m, "Go");
 
   nb::class_<SgfGame>(m, "SgfGame")
       .def_prop_ro("size", &SgfGame::size)

@@ -162,6 +162,7 @@ class State {
     // A stone that stays makes a new board unless one of its colour has stood there before.
     return (effect.suicide() || vacated_[to_play_].test(point)) && repeats(point, effect);
   }
+  void remove_banned(Board::Moves& moves) const;
   bool repeats(Point point, Board::Effect effect) const;
   bool is_repetition(int ply, Point point, Board::Effect effect) const;
 
@@ -219,22 +220,44 @@ inline bool State::is_repetition(int ply, Point point, Board::Effect effect) con
   return history_.changes_since(ply) == wanted;
 }
 
-inline Points State::banned() const {
-  Points found;
-  if (is_over()) return found;
-  if (plies() == 0) found = banned_at_start_;
-  if (rules_.ko == Ko::kSimple) {
-    if (ko_ != kNoPoint) found.set(ko_);
-    return found;
+/// Removes from `moves` what the ko rule forbids.
+inline void State::remove_banned(Board::Moves& moves) const {
+  if (plies() == 0) {
+    moves.plain = moves.plain - banned_at_start_;
+    moves.captures = moves.captures - banned_at_start_;
+    moves.suicides = moves.suicides - banned_at_start_;
   }
-  const Points empty = board_.empty();
-  Points candidates = empty & vacated_[to_play_];
-  if (rules_.suicide) candidates = candidates | (empty - board_.geometry().around(empty));
-  candidates.for_each([&](Point point) {
-    const Board::Effect effect = board_.effect(point, to_play_);
-    if ((rules_.suicide || !effect.suicide()) && is_banned(point, effect)) found.set(point);
+  if (rules_.ko == Ko::kSimple) {
+    if (ko_ != kNoPoint) moves.captures.reset(ko_);
+    return;
+  }
+  const Points& vacated = vacated_[to_play_];
+  // Most moves are excluded by the hash of the board with one stone more.
+  (moves.plain & vacated).for_each([&](Point point) {
+    if (history_.may_contain(board_.hash() ^ stone_key(to_play_, point)) &&
+        repeats(point, {.captures = false, .lives = true})) {
+      moves.plain.reset(point);
+    }
   });
-  return found;
+  (moves.captures & vacated).for_each([&](Point point) {
+    if (repeats(point, {.captures = true, .lives = true})) moves.captures.reset(point);
+  });
+  if (rules_.ko == Ko::kPositional) {
+    // A stone that dies alone leaves the board as it was.
+    moves.suicides = moves.suicides & board_.geometry().around(board_.stones(to_play_));
+  }
+  moves.suicides.for_each([&](Point point) {
+    if (repeats(point, {.captures = false, .lives = false})) moves.suicides.reset(point);
+  });
+}
+
+inline Points State::banned() const {
+  if (is_over()) return {};
+  Board::Moves moves = board_.moves(to_play_);
+  if (!rules_.suicide) moves.suicides = {};
+  const Points possible = moves.plain | moves.captures | moves.suicides;
+  remove_banned(moves);
+  return possible - (moves.plain | moves.captures | moves.suicides);
 }
 
 /// Appends the points in ascending order; `out` has room for eight more than there are.
@@ -270,23 +293,11 @@ inline Action* write_points(const Points& points, Action* out) {
 inline void State::legal_actions(std::vector<Action>& actions) const {
   actions.clear();
   if (is_over()) return;
-  const Points empty = board_.empty();
-  const Points open = board_.geometry().around(empty) & empty;
-  Points legal = open;
-  (empty - open).for_each([&](Point point) {
-    const Board::Effect effect = board_.effect(point, to_play_);
-    if (!effect.suicide() || (rules_.suicide && !is_banned(point, effect))) legal.set(point);
-  });
-  if (plies() == 0) legal = legal - banned_at_start_;
-  if (rules_.ko == Ko::kSimple) {
-    if (ko_ != kNoPoint) legal.reset(ko_);
-  } else {
-    (legal & vacated_[to_play_]).for_each([&](Point point) {
-      if (is_banned(point, board_.effect(point, to_play_))) legal.reset(point);
-    });
-  }
+  Board::Moves moves = board_.moves(to_play_);
+  if (!rules_.suicide) moves.suicides = {};
+  remove_banned(moves);
   actions.resize(board_.area() + 9);
-  Action* end = write_points(legal, actions.data());
+  Action* end = write_points(moves.plain | moves.captures | moves.suicides, actions.data());
   *end++ = board_.area();
   actions.resize(end - actions.data());
 }
@@ -358,11 +369,10 @@ inline void State::encode(const Encoding& encoding, std::span<std::uint64_t> bit
   put(3, found.unsettled & board_.stones(own));
   put(4, found.unsettled & board_.stones(other));
   Points by_liberties[6];
-  (board_.stones(kBlack) | board_.stones(kWhite)).for_each([&](Point stone) {
-    if (board_.head(stone) != stone) return;
+  (board_.heads(kBlack) | board_.heads(kWhite)).for_each([&](Point head) {
     Point liberties[6];
-    Points& plane = by_liberties[board_.liberties(stone, liberties, 6) - 1];
-    board_.for_each_stone(stone, [&](Point member) { plane.set(member); });
+    Points& plane = by_liberties[board_.liberties(head, liberties, 6) - 1];
+    board_.for_each_stone(head, [&](Point stone) { plane.set(stone); });
   });
   for (int i = 0; i < 6; ++i) put(5 + i, by_liberties[i]);
   for (int ago = 0; ago <= 4; ++ago) {
