@@ -62,7 +62,19 @@ class DataFile:
         raw.seek(0)
         if start != _GZIP_MAGIC:
             return raw
-        return cast(IO[bytes], gzip.GzipFile(fileobj=raw, mode="rb"))
+        return cast(IO[bytes], _Gunzip(raw))
+
+
+class _Gunzip(gzip.GzipFile):
+    """Closes the file it reads from."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        super().__init__(fileobj=raw, mode="rb")
+        self._raw = raw
+
+    def close(self) -> None:
+        super().close()
+        self._raw.close()
 
 
 def _gunzip(name: str, raw: bytes, limit: int) -> bytes:
@@ -130,8 +142,20 @@ def _tar_members(file: DataFile, problems: Problems) -> Iterator[DataFile]:
                     yield _held_member(name, member, tar)
                 else:
                     yield DataFile(name, member.size, _slice_opener(file, member))
+            if not packed:
+                _check_end(file, tar.offset)
     except (tarfile.TarError, EOFError, OSError, zlib.error, ValueError) as error:
         problems.add(file.name, f"damaged tar ({error})")
+
+
+def _check_end(file: DataFile, offset: int) -> None:
+    """What follows the last member must be nothing or zeros; tarfile takes anything for the end."""
+    with file.open_raw() as stream:
+        stream.seek(offset)
+        if stream.read(512).strip(b"\0"):
+            raise tarfile.ReadError(f"no member at byte {offset}")
+    if offset > file.size:
+        raise tarfile.ReadError("truncated")
 
 
 def _held_member(name: str, member: tarfile.TarInfo, tar: tarfile.TarFile) -> DataFile:

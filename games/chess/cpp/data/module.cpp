@@ -1,0 +1,244 @@
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/vector.h>
+
+#include "chunk_writer.hpp"
+#include "pgn.hpp"
+#include "zerogames/bind_game.hpp"
+#include "zerogames/bind_samples.hpp"
+
+namespace nb = nanobind;
+using namespace zerogames;
+using namespace zerogames::chess;
+
+namespace {
+
+template <class T>
+nb::object new_array(std::size_t size, int type, T** data) {
+  npy_intp length = static_cast<npy_intp>(size);
+  PyObject* array = PyArray_SimpleNew(1, &length, type);
+  if (!array) throw nb::python_error();
+  *data = static_cast<T*>(PyArray_DATA(zerogames::detail::as_array(array)));
+  return nb::steal(array);
+}
+
+nb::object float_array(std::span<const float> values) {
+  float* data;
+  nb::object array = new_array(values.size(), NPY_FLOAT32, &data);
+  std::copy(values.begin(), values.end(), data);
+  return array;
+}
+
+nb::bytes to_bytes(std::string_view text) { return nb::bytes(text.data(), text.size()); }
+
+std::string_view view_of(const nb::bytes& data) { return {data.c_str(), data.size()}; }
+
+std::span<const ChunkRecord> chunk_game(const Chunk& chunk, std::size_t number) {
+  if (number >= chunk.num_games()) throw Error("there is no such game in the chunk");
+  return chunk.game(number);
+}
+
+/// The numbers of a game's records by name, one vector each.
+nb::dict chunk_columns(const Chunk& chunk, std::size_t number) {
+  const auto records = chunk_game(chunk, number);
+  nb::dict columns;
+  const auto floats = [&](const char* name, float ChunkRecord::* member) {
+    float* data;
+    nb::object array = new_array(records.size(), NPY_FLOAT32, &data);
+    for (const ChunkRecord& record : records) *data++ = record.*member;
+    columns[name] = array;
+  };
+  floats("root_q", &ChunkRecord::root_q);
+  floats("root_d", &ChunkRecord::root_d);
+  floats("root_m", &ChunkRecord::root_m);
+  floats("best_q", &ChunkRecord::best_q);
+  floats("best_d", &ChunkRecord::best_d);
+  floats("best_m", &ChunkRecord::best_m);
+  floats("played_q", &ChunkRecord::played_q);
+  floats("played_d", &ChunkRecord::played_d);
+  floats("played_m", &ChunkRecord::played_m);
+  floats("raw_q", &ChunkRecord::orig_q);
+  floats("raw_d", &ChunkRecord::orig_d);
+  floats("raw_m", &ChunkRecord::orig_m);
+  floats("policy_kld", &ChunkRecord::policy_kld);
+  std::int32_t *visits, *played;
+  std::uint8_t* proved;
+  columns["proved"] = new_array(records.size(), NPY_UINT8, &proved);
+  columns["visits"] = new_array(records.size(), NPY_INT32, &visits);
+  columns["played"] = new_array(records.size(), NPY_INT32, &played);
+  for (const ChunkRecord& record : records) {
+    *visits++ = static_cast<std::int32_t>(std::min(record.visits, 0x7FFFFFFFU));
+    *played++ = record.played;
+    *proved++ = record.proved;
+  }
+  return columns;
+}
+
+/// The policies of a game end to end: offsets, actions, shares; only entries above zero.
+nb::tuple chunk_policies(const Chunk& chunk, std::size_t number) {
+  std::vector<std::int64_t> offsets = {0};
+  std::vector<Action> actions;
+  std::vector<float> shares;
+  for (const ChunkRecord& record : chunk_game(chunk, number)) {
+    for (Action action = 0; action < kNumActions; ++action) {
+      const float p = chess::detail::load<float>(record.policy + 4 * action);
+      if (p > 0) actions.push_back(action), shares.push_back(p);
+    }
+    offsets.push_back(static_cast<std::int64_t>(actions.size()));
+  }
+  std::int64_t* data;
+  nb::object offset_array = new_array(offsets.size(), NPY_INT64, &data);
+  std::copy(offsets.begin(), offsets.end(), data);
+  return nb::make_tuple(offset_array, zerogames::detail::to_int32_array(actions),
+                        float_array(shares));
+}
+
+/// Replays the moves of a game and compares every position with its record; the start as FEN.
+std::string chunk_start(const Chunk& chunk, std::size_t number) {
+  const auto records = chunk_game(chunk, number);
+  const ChunkRecord& first = records.front();
+  for (int plane = 2 * kPlanesPerPosition; plane < kChunkPlanes; ++plane) {
+    if (first.planes[plane]) throw Error("the game's beginning is missing: it was cut or merged");
+  }
+  Board board = chunk_board(first);
+  const Board start = parse_fen(kStartFen);
+  const bool is_start = static_cast<const Placement&>(board) == start &&
+                        board.castling == start.castling && !board.black_to_move;
+  for (int plane = kPlanesPerPosition; plane < 2 * kPlanesPerPosition && !board.en_passant;
+       ++plane) {
+    if (first.planes[plane]) throw Error("the game's beginning is missing: it was cut or merged");
+  }
+  State state = State::from_fen(format_fen(board));
+  std::array<std::uint64_t, kChunkPlanes> bits;
+  for (std::size_t ply = 0; ply < records.size(); ++ply) {
+    const ChunkRecord& record = records[ply];
+    state.write_bits(Encoding{HistoryFill::kNo}, bits.data());
+    if (!std::equal(bits.begin(), bits.begin() + 12, record.planes.begin()) ||
+        state.board().halfmoves != record.rule50) {
+      throw Error("record " + std::to_string(ply + 1) + " is not the position its moves lead to");
+    }
+    if (record.played < 0 || !state.is_legal(record.played)) {
+      throw Error("the move played in record " + std::to_string(ply + 1) + " is not legal");
+    }
+    state.play(record.played);
+  }
+  return is_start ? std::string() : format_fen(board);
+}
+
+std::vector<PgnGame> read_pgn(const nb::bytes& data, bool values) {
+  const std::string_view text = view_of(data);
+  std::vector<PgnGame> games;
+  const nb::gil_scoped_release released;
+  PgnParser parser(text, values);
+  PgnGame game;
+  while (parser.next(game)) games.push_back(std::move(game));
+  return games;
+}
+
+}  // namespace
+
+NB_MODULE(ZEROGAMES_MODULE, m) {
+  init_bindings();
+  // State is bound there.
+  nb::module_::import_("zerogames_chess._native");
+  bind_replay<State>(m);
+
+  nb::class_<Chunk>(m, "Chunk")
+      .def(
+          "__init__",
+          [](Chunk* self, const nb::bytes& data) {
+            const std::string_view view = view_of(data);
+            const nb::gil_scoped_release released;
+            new (self) Chunk(view);
+          },
+          nb::arg("data"), nb::keep_alive<1, 2>())
+      .def_prop_ro("version", &Chunk::version)
+      .def_prop_ro("num_games", &Chunk::num_games)
+      .def(
+          "num_positions",
+          [](const Chunk& self, std::size_t game) { return chunk_game(self, game).size(); },
+          nb::arg("game"))
+      .def(
+          "key",
+          [](const Chunk& self, std::size_t game) {
+            chunk_game(self, game);
+            return self.key(game);
+          },
+          nb::arg("game"))
+      .def(
+          "result",
+          [](const Chunk& self, std::size_t game) {
+            const ChunkRecord& record = chunk_game(self, game).front();
+            return record.black_to_move ? -record.result_q : record.result_q;
+          },
+          nb::arg("game"))
+      .def(
+          "samples",
+          [](const Chunk& self, std::size_t game, Vector<std::int32_t> chosen) {
+            chunk_game(self, game);
+            SampleList samples;
+            {
+              const nb::gil_scoped_release released;
+              self.samples(game, as_span(chosen), samples);
+            }
+            return to_bytes_list(samples);
+          },
+          nb::arg("game"), nb::arg("chosen"))
+      .def("columns", &chunk_columns, nb::arg("game"))
+      .def("policies", &chunk_policies, nb::arg("game"))
+      .def("start", &chunk_start, nb::arg("game"));
+
+  nb::class_<PgnGame>(m, "PgnGame")
+      .def_prop_ro("tags",
+                   [](const PgnGame& self) {
+                     nb::dict tags;
+                     for (const auto& [name, value] : self.tags) {
+                       tags[nb::str(name.data(), name.size())] = to_bytes(value);
+                     }
+                     return tags;
+                   })
+      .def_ro("start", &PgnGame::start)
+      .def_ro("chess960", &PgnGame::chess960)
+      .def_prop_ro(
+          "actions",
+          [](const PgnGame& self) { return zerogames::detail::to_int32_array(self.actions); })
+      .def_prop_ro("values", [](const PgnGame& self) { return float_array(self.values); })
+      .def_ro("result", &PgnGame::result)
+      .def_prop_ro("reason", [](const PgnGame& self) { return to_bytes(self.reason); })
+      .def_prop_ro("error", [](const PgnGame& self) { return to_bytes(self.error); })
+      .def_ro("offset", &PgnGame::offset);
+  m.def("read_pgn", &read_pgn, nb::arg("data"), nb::arg("values") = false);
+
+  m.def(
+      "parse_san",
+      [](const State& state, std::string_view text) {
+        return state.result() ? kNoAction : parse_san(state, text);
+      },
+      nb::arg("state"), nb::arg("text"));
+
+  m.def(
+      "write_chunk",
+      [](const State& state, Vector<Action> actions, Vector<std::int64_t> policy_offsets,
+         Vector<Action> policy_actions, Vector<float> policy_targets,
+         const std::vector<Vector<float>>& values, Vector<float> surprise,
+         Vector<std::int32_t> visits, Vector<std::uint8_t> proved, float result) {
+        ChunkColumns columns{
+            as_span(policy_offsets), as_span(policy_actions), as_span(policy_targets), {},
+            as_span(surprise),       as_span(visits),         as_span(proved)};
+        if (values.size() > columns.values.size()) throw Error("too many value columns");
+        for (std::size_t i = 0; i < values.size(); ++i) columns.values[i] = as_span(values[i]);
+        for (const auto& column : columns.values) {
+          if (!column.empty() && column.size() != actions.size()) {
+            throw Error("a value column does not fit the moves");
+          }
+        }
+        std::string chunk;
+        {
+          const nb::gil_scoped_release released;
+          chunk = write_chunk(state, as_span(actions), columns, result);
+        }
+        return to_bytes(chunk);
+      },
+      nb::arg("state"), nb::arg("actions"), nb::arg("policy_offsets"), nb::arg("policy_actions"),
+      nb::arg("policy_targets"), nb::arg("values"), nb::arg("surprise"), nb::arg("visits"),
+      nb::arg("proved"), nb::arg("result"));
+}

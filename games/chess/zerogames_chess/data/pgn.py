@@ -1,0 +1,98 @@
+"""PGN files of any size, through the native parser."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from zerogames.data.files import DataFile
+from zerogames.data.formats import Block, DataGame, ReadContext
+from zerogames.data.record import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
+from zerogames.data.record_game import RecordGame
+from zerogames.data.text_blocks import cut_text
+from zerogames_chess import _data
+
+_EVENT = b'\n[Event "'
+_AFTER_EMPTY_LINE = b"\n\n["
+_NONE = SEARCH_KINDS.index("none")
+# What a record says in other ways.
+_DERIVED_TAGS = ("FEN", "SetUp", "Variant", "Result", "Termination")
+
+
+class PgnFormat:
+    """Games in PGN: the policy is the move played."""
+
+    name = "PGN"
+    suffixes = (".pgn", ".pgn.gz")
+
+    def matches(self, file: DataFile, head: bytes) -> bool:
+        """A tag or a first move within the first lines."""
+        text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        while text.startswith(b"%"):  # escape lines
+            text = text.partition(b"\n")[2].lstrip()
+        tag = text[:1] == b"[" and b'"' in text.partition(b"\n")[0]
+        return b"\0" not in head and (tag or text.startswith(b"1. "))
+
+    def blocks(self, file: DataFile) -> Iterator[Block]:
+        """Whole games, a few hundred kilobytes at a time."""
+        has_events = b'[Event "' in file.head()
+        mark = _EVENT if has_events else _AFTER_EMPTY_LINE
+        yield from cut_text(file, mark, keep=mark.index(b"["))
+
+    def games(self, block: Block, context: ReadContext) -> Iterator[DataGame]:
+        """The main lines; broken games go to the problems by number and players."""
+        found = _data.read_pgn(block.load(), context.engine_values)
+        for number, game in enumerate(found, block.first_game + 1):
+            name = f"{block.name} game {number}"
+            if game.error:
+                context.problems.add(f"{name}{_players(game)}", _decode(game.error))
+                continue
+            yield RecordGame(name, "PGN", to_record(game), context)
+
+
+def to_record(game: _data.PgnGame) -> GameRecord:
+    """A parsed game as a record."""
+    return GameRecord(
+        game="chess:variant=960" if game.chess960 else "chess",
+        start=game.start,
+        actions=game.actions,
+        result=game.result,
+        reason=_decode(game.reason),
+        search=_search(game),
+        tags={
+            name: _decode(value) for name, value in game.tags.items() if name not in _DERIVED_TAGS
+        },
+    )
+
+
+def _search(game: _data.PgnGame) -> SearchColumns | None:
+    """The engines' values, if any were asked for and found."""
+    values = game.values
+    if len(values) == 0 or np.isnan(values).all():
+        return None
+    plies = len(values)
+    unknown = np.full(plies, np.nan, np.float32)
+    return SearchColumns(
+        policy_offsets=np.zeros(plies + 1, np.int64),
+        policy_actions=np.empty(0, np.int32),
+        policy_visits=np.empty(0, np.int32),
+        policy_targets=np.empty(0, np.float32),
+        values={
+            name: values if name in ("root_q", "best_q", "played_q") else unknown
+            for name in VALUE_COLUMNS
+        },
+        surprise=unknown,
+        kinds=np.full(plies, _NONE, np.uint8),
+    )
+
+
+def _players(game: _data.PgnGame) -> str:
+    tags = game.tags
+    names = [_decode(tags.get(side, b"?"))[:40] for side in ("White", "Black")]
+    return f" ({names[0]} - {names[1]})"
+
+
+def _decode(text: bytes) -> str:
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        return text.decode("latin-1")
