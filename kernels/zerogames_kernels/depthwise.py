@@ -9,8 +9,9 @@ from functools import lru_cache
 import torch
 from torch.library import custom_op
 
-from zerogames_kernels import _depthwise
+from zerogames_kernels import _depthwise, reference
 from zerogames_kernels.groups import Offsets, flatten_offsets, group_sizes
+from zerogames_kernels.pattern import RADIUS
 
 MAX_BOARD = 25
 """Rows and columns the kernels are made for."""
@@ -167,6 +168,22 @@ def _(
     return torch.empty_like(dense_layout(x))
 
 
+@_forward.register_kernel("cuda")
+def _(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    offsets: list[int],
+    groups: int,
+    relu: bool,
+    form: str,
+) -> torch.Tensor:
+    from zerogames_kernels import cuda
+
+    check_weight(x, weight, bias, offsets, groups)
+    return like_layout(cuda.run(form, x, weight, bias, offsets, groups, relu), dense_layout(x))
+
+
 @custom_op("zerogames::board_depthwise_backward", mutates_args=(), device_types="cpu")
 def _backward(
     grad: torch.Tensor,
@@ -196,6 +213,60 @@ def _backward(
         threads=torch.get_num_threads(),
     )
     return grads
+
+
+@_backward.register_kernel("cuda")
+def _(
+    grad: torch.Tensor,
+    y: torch.Tensor | None,
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    offsets: list[int],
+    groups: int,
+    needs: list[bool],
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Training on a GPU goes through the dense form, whose gradients torch has kernels for."""
+    return dense_gradients(grad, y, x, weight, offsets, groups, needs)
+
+
+def dense_gradients(
+    grad: torch.Tensor,
+    y: torch.Tensor | None,
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    offsets: list[int],
+    groups: int,
+    needs: list[bool],
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Compute the gradients by torch's grouped 5x5 convolution, on any device."""
+    channels = x.shape[1]
+    x = dense_layout(x)
+    pairs = list(zip(offsets[::2], offsets[1::2], strict=True))
+    taps = len(pairs) // groups
+    index = reference.dense_index(
+        channels, [pairs[i : i + taps] for i in range(0, len(pairs), taps)], x.device
+    )
+    if y is not None:
+        grad = torch.where(y > 0, grad, 0)
+    grads = torch.ops.aten.convolution_backward(
+        like_layout(grad, x),
+        x,
+        reference.dense_weight(weight, index),
+        [channels],
+        [1, 1],
+        [RADIUS, RADIUS],
+        [1, 1],
+        False,
+        [0, 0],
+        channels,
+        needs,
+    )
+    grad_x, grad_weight, grad_bias = _empty_grads(x, weight.contiguous(), needs)
+    return (
+        like_layout(grads[0], x) if needs[0] else grad_x,
+        grads[1].view(channels, -1).gather(1, index) if needs[1] else grad_weight,
+        grads[2] if needs[2] else grad_bias,
+    )
 
 
 def _empty_grads(

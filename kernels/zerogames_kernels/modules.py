@@ -79,10 +79,21 @@ class BoardDepthwise(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Convolve `x [B, C, H, W]`."""
-        if self.form == "dense" or not runs_native(x):
+        if not (runs_native(x) and self.form != "dense") and not self._runs_on_gpu(x):
             return reference.dense(x, self.weight, self.offsets, self.bias, relu=self.relu)
         return board_depthwise(
             x, self.weight, self.offsets, self.bias, relu=self.relu, form=self.form
+        )
+
+    def _runs_on_gpu(self, x: torch.Tensor) -> bool:
+        """Whether one of the CUDA kernels was asked for and can run."""
+        return (
+            self.form in ("opti1", "opti2")
+            and x.device.type == "cuda"
+            and x.dtype == self.weight.dtype
+            and x.dtype in (torch.float16, torch.float32)
+            and max(x.shape[2:]) <= MAX_BOARD
+            and not torch.onnx.is_in_onnx_export()
         )
 
     def dense_weight(self) -> torch.Tensor:
