@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from zerogames import Game, game_names, get_game
-from zerogames.nets import Model, Targets, build_model, compute_losses
+from zerogames.nets import Model, Targets, build_model, compute_losses, fold_norms
 from zerogames.nets.losses import optimizer_groups
 
 CHESS_VARIANTS = (
@@ -51,6 +51,8 @@ class Options:
     batch: int = 100
     """Positions of a batch for the chess variants, as in the papers."""
     threads: int = 2
+    cpu_time: bool = False
+    """Count CPU seconds of the process, not the clock's; with `--threads 1` on a busy machine."""
 
     @property
     def runs(self) -> int:
@@ -63,17 +65,19 @@ class Options:
 
 
 def take_turns(
-    works: dict[str, Callable[[], float]], *, runs: int, seconds: float = 0.3
+    works: dict[str, Callable[[], float]], options: Options, *, runs: int = 0, seconds: float = 0.3
 ) -> dict[str, list[float]]:
     """Units per second of every work; each is run until `seconds` are over, in every round."""
+    now = time.process_time if options.cpu_time else time.perf_counter
     rates: dict[str, list[float]] = {name: [] for name in works}
     for work in works.values():
         work()
-    for _ in range(runs):
+    for _ in range(runs or options.runs):
         for name, work in works.items():
-            start, units = time.perf_counter(), 0.0
-            while (elapsed := time.perf_counter() - start) < seconds or not units:
+            start, elapsed, units = now(), 0.0, 0.0
+            while elapsed < seconds:
                 units += work()
+                elapsed = now() - start
             rates[name].append(units / elapsed)
     return rates
 
@@ -90,7 +94,8 @@ def random_planes(model: Model, batch: int) -> torch.Tensor:
 
 
 def inference(game: Game, name: str, batch: int) -> Callable[[], float]:
-    model = make(game, name).eval()
+    """As an engine runs it: batch norms folded into the convolutions."""
+    model = fold_norms(make(game, name))
     planes = random_planes(model, batch)
 
     def run() -> float:
@@ -138,7 +143,7 @@ def bench_variants(game: Game, options: Options, kind: str, maker: Maker) -> Non
             name: maker(game, f"{name}_{blocks}x{channels}", options.batch)
             for name in options.variants
         }
-        rates = take_turns(works, runs=options.runs)
+        rates = take_turns(works, options)
         for name, values in rates.items():
             net = f"{name}_{blocks}x{channels}"
             report(f"{kind} of {net}, batch {options.batch}", values, unit="positions/s")
@@ -152,7 +157,7 @@ def bench_ratio(game: Game, options: Options) -> None:
     for kind, maker, target in (("inference", inference, None), ("training", training, 1.5)):
         names = {"native": "mob_krb_6x96", "naive": "mob_krb_dense_6x96"}
         works = {key: maker(game, net, 128) for key, net in names.items()}
-        rates = take_turns(works, runs=max(options.runs, 3), seconds=1.0)
+        rates = take_turns(works, options, runs=max(options.runs, 3), seconds=1.0)
         report(
             f"{kind} of mob_krb_6x96, batch 128",
             rates["native"],
@@ -205,7 +210,7 @@ def bench_go(game: Game, options: Options) -> None:
     rows = []
     for batch in batches:
         works = {net: inference(game, net, batch) for net in GO_NETS}
-        rates = take_turns(works, runs=min(options.runs, 3))
+        rates = take_turns(works, options, runs=min(options.runs, 3))
         for net, values in rates.items():
             report(f"inference of {net}, batch {batch}", values, unit="positions/s")
             rate = statistics.median(values)
@@ -217,7 +222,7 @@ def bench_go(game: Game, options: Options) -> None:
         return
     works = {net: training(game, net, 32) for net in GO_NETS}
     rows = []
-    for net, values in take_turns(works, runs=2).items():
+    for net, values in take_turns(works, options, runs=2).items():
         report(f"training of {net}, batch 32", values, unit="positions/s")
         rows.append((net, f"{statistics.median(values) / 32:.3f}"))
     print_table("Go 19x19, training, batch 32", ("net", "batches/s"), rows)
