@@ -188,7 +188,7 @@ def bench_memory(options: Options) -> None:
     rows = []
     context = multiprocessing.get_context("spawn")
     for blocks, channels in MEMORY_SIZES[: 1 if options.quick else None]:
-        for block in ("mob_krb", "mob_5x5"):
+        for block in ("mob_krb", "mob_5x5") if options.full else ("mob_krb",):
             net = f"{block}_{blocks}x{channels}"
             ours, theirs = context.Pipe(duplex=False)
             child = context.Process(target=_memory_child, args=(net, 1024, options.threads, theirs))
