@@ -8,8 +8,14 @@ STAMP := $(VENV)/.installed
 NATIVE := $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.cmake' '*CMakeLists.txt')
 CPP := $(filter %.cpp %.hpp %.cu %.cuh,$(NATIVE))
 PYTEST_ARGS ?=
+GAME ?= chess
+ARGS ?=
 
-.PHONY: setup build test test-slow quick test-native lint format bench wheel clean
+.PHONY: selfplay setup build test test-slow quick test-native lint format bench wheel clean
+
+# make selfplay GAME=go:size=9 ARGS="--minutes 5"
+selfplay: $(STAMP)
+	$(BIN)/zerogames selfplay --game $(GAME) $(ARGS)
 
 setup: $(STAMP)
 
@@ -28,14 +34,14 @@ $(STAMP): $(VENV)/.build-tools $(NATIVE)
 build: $(STAMP)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 # What changes most often, in under a minute: for the inner loop.
 quick: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -x tests games/classics $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -x tests games/classics $(PYTEST_ARGS)
 
 test-slow: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow $(PYTEST_ARGS)
 
 # The native tests under the address and undefined-behaviour sanitizers.
 test-native: $(VENV)/.build-tools

@@ -18,6 +18,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         write(temporary)
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
+        temporary.chmod(_new_file_mode())  # some writers make private files
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -27,6 +28,12 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _new_file_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def write_text_atomically(path: Path, text: str) -> None:

@@ -92,7 +92,6 @@ def parse_arguments(
         prog=prog,
         description=description,
         default=base,
-        config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.FlagConversionOff),
     )
 
 

@@ -14,6 +14,8 @@ from zerogames.game import Game, GamePlugin
 from zerogames.identity import format_value, split_identity
 from zerogames.registry import Source, game_names, get_game, get_plugin, get_source
 
+COMMON_KERNELS = ("3x3", "5x5", "rng")
+
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames games`."""
@@ -41,7 +43,9 @@ def games(
 
 
 def _table(names: Sequence[str]) -> Table:
-    table = Table("name", "options", "actions", "planes", "kernels", "heads", "from")
+    table = Table()
+    for heading in ("name", "options", "actions", "planes", "kernels", "heads", "from"):
+        table.add_column(heading, overflow="fold")
     for name in names:
         game, plugin, source = get_game(name), get_plugin(name), get_source(name)
         options = ", ".join(option.short for option in _options(plugin)) or "-"
@@ -50,7 +54,7 @@ def _table(names: Sequence[str]) -> Table:
             options,
             str(game.spec.action_size),
             "x".join(map(str, game.spec.observation_shape)),
-            _kernels(game),
+            " ".join(["".join(game.patterns), *COMMON_KERNELS]).strip(),
             f"{', '.join(game.heads.policy)}; {', '.join(game.heads.value)}",
             f"{source.distribution} {source.version}",
         )
@@ -86,7 +90,7 @@ def _show(console: Console, game: Game, plugin: GamePlugin) -> None:
 
 def _kernels(game: Game) -> str:
     own = [f"{letter} ({pattern.name})" for letter, pattern in game.patterns.items()]
-    return ", ".join([*own, "3x3", "5x5", "rng"])
+    return ", ".join([*own, *COMMON_KERNELS])
 
 
 def _source(source: Source) -> str:

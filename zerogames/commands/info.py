@@ -1,4 +1,4 @@
-"""Show a net: layers, parameters, arithmetic and memory: `zerogames info NET`."""
+"""Show a net (layers, parameters, arithmetic) or game records: `zerogames info PATH`."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -9,6 +9,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from zerogames.commands._records import show_records
 from zerogames.errors import UserError
 from zerogames.registry import game_names, get_game
 
@@ -30,19 +31,27 @@ def info(
     *,
     game: str = "",
     papers: bool = False,
+    export: Path | None = None,
 ) -> int:
-    """Show a net's layers, parameters, arithmetic and memory.
+    """Show a net's layers, parameters, arithmetic and memory, or statistics of game records.
 
     Args:
-        net: A net file, or with `--game` a name such as `mob_krb_6x96`; the game's default net
-            if left out.
+        net: A net file, a record file, a folder of records, or with `--game` the name of a net
+            such as `mob_krb_6x96`; the game's default net if left out.
         game: The game of a name; for a file, another board size of its game.
         papers: Print the published sizes of the papers' nets beside ours.
+        export: Write the games of records to this file; its suffix names the format (pgn, sgf,
+            txt).
     """
     console = Console()
     if papers:
         _print_papers(console)
         return 0
+    path = Path(net) if net else None
+    if path is not None and (path.is_dir() or path.suffix == ".parquet"):
+        return show_records(console, path, export)
+    if export is not None:
+        raise UserError("--export is for game records")
     if not net and not game:
         raise UserError("name a net file, or a game with --game (and a net), or --papers")
     model, described = _find(net, game)

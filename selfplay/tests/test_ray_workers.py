@@ -1,0 +1,124 @@
+"""Actors that die, nodes that vanish: nothing written is lost, and the run goes on."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from zerogames_selfplay.settings import SelfplaySettings
+
+from zerogames.data.shard import read_shard
+from zerogames.search_settings import PoolSettings, search_preset
+
+ray = pytest.importorskip("ray")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.xdist_group("ray"),
+]
+
+
+def settings(out: Path, **changes: object) -> SelfplaySettings:
+    values: dict[str, object] = {
+        "game": "connect4",
+        "evaluator": "random",
+        "out": out,
+        "games": 1200,
+        "workers": 2,
+        "shard_positions": 200,
+        "search": search_preset("gumbel", simulations=64),
+        "pool": PoolSettings(parallel_games=4),
+    }
+    return SelfplaySettings(**{**values, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def local_ray() -> Iterator[None]:
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.usefixtures("local_ray")
+def test_one_actor_plays_the_same_games_as_this_process(tmp_path: Path) -> None:
+    from zerogames_selfplay.lane import Share
+    from zerogames_selfplay.ray_workers import RayWorkers
+    from zerogames_selfplay.worker import Worker
+
+    wanted = settings(tmp_path, games=20, workers=1, lanes=1)
+    here = Worker(
+        wanted,
+        net=None,
+        folder=tmp_path / "here",
+        prefix="0000",
+        share=Share(first=0, step=1, games=20, seed=1),
+    )
+    while here.running:
+        here.poll()
+    here.close()
+    there = RayWorkers(wanted, net=None, folder=tmp_path / "there", prefix="0000", seed=1)
+    while there.running:
+        there.poll()
+    there.close()
+
+    def games(paths: object) -> list[list[int]]:
+        assert isinstance(paths, list)
+        return sorted(g.actions.tolist() for path in paths for g in read_shard(path))
+
+    assert games(list(here.shards)) == games(list(there.shards))
+    assert here.counts().games == there.counts().games == 20
+
+
+@pytest.mark.usefixtures("local_ray")
+def test_a_killed_actor_is_replaced_and_the_counts_add_up(tmp_path: Path) -> None:
+    from zerogames_selfplay.ray_workers import RayWorkers
+
+    players = RayWorkers(settings(tmp_path), net=None, folder=tmp_path, prefix="0000", seed=1)
+    killed = False
+    deadline = time.monotonic() + 120
+    while players.running:
+        assert time.monotonic() < deadline
+        players.poll()
+        if not killed and players.shards and players.pids():
+            os.kill(players.pids()[0], signal.SIGKILL)
+            killed = True
+    players.close()
+    assert killed
+    assert players.restarts == 1
+    on_disk = [game for path in players.shards for game in read_shard(path)]
+    assert len(on_disk) == 1200
+    counts = players.counts()
+    assert counts.games == 1200
+    assert counts.positions == sum(len(game.actions) for game in on_disk)
+    assert counts.dropped > 0
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_killed_node_takes_nothing_with_it(tmp_path: Path) -> None:
+    from ray.cluster_utils import Cluster
+    from zerogames_selfplay.ray_workers import RayWorkers
+
+    ray.shutdown()
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
+    try:
+        doomed = cluster.add_node(num_cpus=2)
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+        wanted = settings(tmp_path, workers=4, games=1600)
+        players = RayWorkers(wanted, net=None, folder=tmp_path, prefix="0000", seed=1)
+        killed = False
+        deadline = time.monotonic() + 240
+        while players.running:
+            assert time.monotonic() < deadline
+            players.poll()
+            if not killed and len(players.pids()) == 4 and players.shards:
+                cluster.remove_node(doomed, allow_graceful=False)
+                killed = True
+        players.close()
+        assert killed
+        assert players.restarts >= 1
+        on_disk = [game for path in players.shards for game in read_shard(path)]
+        assert players.counts().games == len(on_disk) == 1600
+    finally:
+        ray.shutdown()
+        cluster.shutdown()

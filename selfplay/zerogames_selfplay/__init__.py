@@ -1,0 +1,1 @@
+"""Workers that play games against themselves, in one process or as Ray actors."""

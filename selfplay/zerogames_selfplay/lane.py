@@ -1,0 +1,111 @@
+"""A lane: one thread with its own games and its own evaluator, so that no core waits."""
+
+import queue
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from zerogames.data import GameRecord
+from zerogames.evaluate import Evaluator
+from zerogames.game import Game, State
+from zerogames.search import Pool, new_pool
+from zerogames_selfplay.counts import Counts
+from zerogames_selfplay.settings import SelfplaySettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """Which games of a run a lane plays: `first`, `first + step`, ..."""
+
+    first: int
+    step: int
+    games: int | None
+    """How many; None for no end."""
+    seed: int
+
+
+class Lane:
+    """Plays its share until it is done or told to stop; finished games go into a queue."""
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        settings: SelfplaySettings,
+        share: Share,
+        *,
+        starts: Sequence[State],
+        finished: "queue.SimpleQueue[GameRecord]",
+        stop: threading.Event,
+    ) -> None:
+        self.error: BaseException | None = None
+        self._game = game
+        self._evaluator = evaluator
+        self._starts = starts
+        self._finished = finished
+        self._stop = stop
+        self._share = share
+        self._pool: Pool = new_pool(
+            game,
+            settings.search,
+            settings.pool,
+            encoding=evaluator.encoding,
+            seed=share.seed,
+            starts=starts,
+            num_games=share.games,
+            first_game=share.first,
+            game_step=share.step,
+            needs_observation=evaluator.capabilities.needs_observation,
+        )
+        self._thread = threading.Thread(target=self._run, name="selfplay-lane", daemon=True)
+
+    def start(self) -> None:
+        """Begin in a thread of its own."""
+        self._thread.start()
+
+    def join(self, timeout_s: float | None = None) -> None:
+        """Wait for the end."""
+        self._thread.join(timeout_s)
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread is alive."""
+        return self._thread.is_alive()
+
+    def counts(self) -> Counts:
+        """What only the pool knows; games are counted where they are collected."""
+        pool = self._pool
+        return Counts(
+            evaluations=pool.num_evaluations,
+            cache_hits=pool.cache_hits,
+            simulations=pool.num_simulations,
+            never_resign=pool.num_never_resign,
+            would_resign=pool.num_would_resign,
+            wrong_resigns=pool.num_wrong_resigns,
+        )
+
+    @property
+    def num_unfinished(self) -> int:
+        """Games in progress."""
+        if self._pool.done:
+            return 0
+        if self._share.games is None:
+            return self._pool.capacity
+        return min(self._pool.capacity, self._share.games - self._pool.num_games)
+
+    def _run(self) -> None:
+        try:
+            while not self._pool.done and not self._stop.is_set():
+                self._step()
+        except BaseException as error:
+            self.error = error
+            self._stop.set()
+
+    def _step(self) -> None:
+        planes = self._pool.collect()
+        if len(planes):
+            self._pool.apply(*self._evaluator.evaluate(planes))
+        for game in self._pool.take_finished():
+            self._finished.put(
+                game.record(self._game, starts=self._starts, net=self._evaluator.version)
+            )
