@@ -219,7 +219,7 @@ class State {
   Board board_;
   Limits limits_;
   std::array<Placement, kHistory> history_;  ///< By ply modulo 8, each in its mover's view.
-  std::array<std::uint64_t, kHistory> recent_keys_;
+  std::array<std::uint64_t, kHistory> recent_keys_{};
   int plies_ = 0;
   std::uint8_t repetitions_ = 0;
   std::uint8_t repeated_ = 0;  ///< Bit t: the position t plies ago had been there before.
