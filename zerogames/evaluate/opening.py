@@ -84,7 +84,9 @@ def _open_torch(request: Request) -> Evaluator:
 def _required_net(request: Request, kind: str) -> Path:
     if request.net is None:
         raise UserError(f"the evaluator '{kind}' needs a net; give one with --net")
-    return request.net
+    from zerogames.nets.foreign import resolve_net
+
+    return resolve_net(request.net)
 
 
 EVALUATOR_KINDS: dict[str, Callable[[Request], Evaluator]] = {

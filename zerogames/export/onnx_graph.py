@@ -99,25 +99,27 @@ class NetGraph:
         """From planes to the trunk."""
         if self.spec.convention == "lc0" and self.spec.block != "res":
             return self.conv(x, "stem.0")
-        return self.relu(self.conv(x, "stem.0", norm="stem.1"))
+        return self.activate(self.conv(x, "stem.0", norm="stem.1"))
 
     def block(self, name: str, index: int, x: str) -> str:
         """One block of the trunk."""
         kind = self.spec.block
         if kind == "res":
-            inner = self.relu(self.conv(x, f"{name}.conv1", norm=f"{name}.norm1", layer=2 * index))
+            inner = self.activate(
+                self.conv(x, f"{name}.conv1", norm=f"{name}.norm1", layer=2 * index)
+            )
             inner = self.conv(inner, f"{name}.conv2", norm=f"{name}.norm2", layer=2 * index + 1)
-            return self.relu(self.add(x, self.excitation(f"{name}.excitation", inner)))
+            return self.activate(self.add(x, self.excitation(f"{name}.excitation", inner)))
         if kind == "golois":
-            inner = self.relu(self.conv(x, f"{name}.conv1", layer=2 * index))
+            inner = self.activate(self.conv(x, f"{name}.conv1", layer=2 * index))
             inner = self.conv(inner, f"{name}.conv2", layer=2 * index + 1)
-            return self.norm(self.relu(self.add(x, inner)), f"{name}.norm")
+            return self.norm(self.activate(self.add(x, inner)), f"{name}.norm")
         if kind == "mob":
-            inner = self.relu(self.conv(x, f"{name}.expand", norm=f"{name}.norm1"))
+            inner = self.activate(self.conv(x, f"{name}.expand", norm=f"{name}.norm1"))
             inner = self.depthwise(inner, f"{name}.depthwise", f"{name}.norm2", index)
-            inner = self.conv(self.relu(inner), f"{name}.project", norm=f"{name}.norm3")
+            inner = self.conv(self.activate(inner), f"{name}.project", norm=f"{name}.norm3")
             out = self.add(x, self.excitation(f"{name}.excitation", inner))
-            return out if self.spec.convention == "keras" else self.relu(out)
+            return out if self.spec.convention == "keras" else self.activate(out)
         inner = self.depthwise(x, f"{name}.depthwise", f"{name}.norm", index)
         inner = self.gelu(self.conv(inner, f"{name}.expand"))
         inner = self.conv(inner, f"{name}.project")
@@ -127,19 +129,19 @@ class NetGraph:
         """Logits of all actions."""
         kind = self.spec.policy
         if kind == "dense":
-            planes = self.relu(self.conv(trunk, "policy.conv", norm="policy.norm"))
+            planes = self.activate(self.conv(trunk, "policy.conv", norm="policy.norm"))
             return self.dense(self.flatten(planes), "policy.dense", output=OUTPUT_POLICY)
         maps = self.game.heads.policy_maps
         policy_map = maps["conv" if kind in ("points", "az") else kind]
         if kind == "conv":
-            planes = self.relu(self.conv(trunk, "policy.conv1", norm="policy.norm"))
+            planes = self.activate(self.conv(trunk, "policy.conv1", norm="policy.norm"))
             logits = self.flatten(self.conv(planes, "policy.conv2"))
         elif kind == "points":
             logits = self.flatten(self.conv(trunk, "policy.conv"))
         elif kind == "attention":
             logits = self.attention(trunk)
         else:
-            planes = self.relu(self.conv(trunk, "policy.conv", norm="policy.norm"))
+            planes = self.activate(self.conv(trunk, "policy.conv", norm="policy.norm"))
             logits = self.dense(self.flatten(planes), "policy.dense")
         return self.gather_actions(logits, trunk, policy_map)
 
@@ -148,7 +150,7 @@ class NetGraph:
         numbers, op = self.builder.numbers, self.builder.op
         squares = op("Reshape", trunk, numbers(0, self.spec.channels, 64))
         squares = op("Transpose", squares, perm=[0, 2, 1])
-        squares = self.relu(self.token_dense(squares, "policy.embed"))
+        squares = self.activate(self.token_dense(squares, "policy.embed"))
         query = self.token_dense(squares, "policy.query")
         key = self.token_dense(squares, "policy.key")
         pairs = op("MatMul", query, op("Transpose", key, perm=[0, 2, 1]))
@@ -214,7 +216,9 @@ class NetGraph:
 
     def moves_left(self, trunk: str) -> str:
         """Plies to the end of the game."""
-        raw = self.relu(self.head("moves_left", trunk, pooled=self.spec.value_head == "gap"))
+        raw = self.builder.op(
+            "Relu", self.head("moves_left", trunk, pooled=self.spec.value_head == "gap")
+        )
         return self.builder.op("Squeeze", raw, self.builder.numbers(1), output=OUTPUT_MOVES_LEFT)
 
     def head(self, name: str, trunk: str, *, pooled: bool) -> str:
@@ -223,8 +227,8 @@ class NetGraph:
             flat = self.pooled(trunk)
         else:
             planes = self.conv(trunk, f"{name}.conv", norm=f"{name}.norm")
-            flat = self.flatten(self.relu(planes))
-        return self.dense(self.relu(self.dense(flat, f"{name}.hidden")), f"{name}.output")
+            flat = self.flatten(self.activate(planes))
+        return self.dense(self.activate(self.dense(flat, f"{name}.hidden")), f"{name}.output")
 
     def conv(self, x: str, name: str, *, norm: str = "", layer: int = -1) -> str:
         """A convolution with its batch norm folded in; `layer` counts the patterned ones."""
@@ -275,7 +279,7 @@ class NetGraph:
             return x
         channels = self.spec.channels
         pooled = self.builder.op("GlobalAveragePool", x)  # [B, C, 1, 1]
-        hidden = self.relu(self.pooled_dense(pooled, f"{name}.squeeze", slice(None)))
+        hidden = self.activate(self.pooled_dense(pooled, f"{name}.squeeze", slice(None)))
         scale = self.pooled_dense(hidden, f"{name}.excite", slice(0, channels))
         shift = self.pooled_dense(hidden, f"{name}.excite", slice(channels, 2 * channels))
         return self.add(self.builder.op("Mul", x, self.builder.op("Sigmoid", scale)), shift)
@@ -301,9 +305,9 @@ class NetGraph:
         """The board's average, `[B, C]`."""
         return self.flatten(self.builder.op("GlobalAveragePool", x))
 
-    def relu(self, x: str) -> str:
-        """Negative numbers become zero."""
-        return self.builder.op("Relu", x)
+    def activate(self, x: str) -> str:
+        """ReLU, or what the net has instead."""
+        return self.builder.op("Mish" if self.spec.activation == "mish" else "Relu", x)
 
     def gelu(self, x: str) -> str:
         """The exact one, as torch's default."""

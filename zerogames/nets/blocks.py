@@ -11,7 +11,14 @@ from torch import Tensor, nn
 from zerogames_kernels import Pattern
 from zerogames_kernels.modules import BoardDepthwise, norm_depthwise_norm
 
-from zerogames.nets.layers import BatchNorm, MaskedConv2d, SqueezeExcitation, pointwise, spatial
+from zerogames.nets.layers import (
+    ACTIVATIONS,
+    BatchNorm,
+    MaskedConv2d,
+    SqueezeExcitation,
+    pointwise,
+    spatial,
+)
 from zerogames.nets.spec import NetSpec
 
 EPS = {"lc0": 1e-5, "keras": 1e-3}
@@ -28,7 +35,7 @@ def make_excitation(spec: NetSpec) -> nn.Module:
     """Squeeze-and-excitation, if the net has it."""
     if spec.se_ratio == 0:
         return nn.Identity()
-    return SqueezeExcitation(spec.channels, spec.se_ratio)
+    return SqueezeExcitation(spec.channels, spec.se_ratio, spec.activation)
 
 
 def make_convolution(spec: NetSpec, patterns: Patterns) -> nn.Module:
@@ -53,18 +60,20 @@ class Stem(nn.Sequential):
             # The papers give nets with masked kernels a full 5x5 here.
             size = 3 if spec.kernel == "3x3" else 5
             norm = make_norm(spec, channels, last=True)
-            super().__init__(spatial(planes, channels, size), norm, nn.ReLU())
+            last = nn.Mish() if spec.activation == "mish" else nn.ReLU()
+            super().__init__(spatial(planes, channels, size), norm, last)
         else:
             super().__init__(pointwise(planes, channels))
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions, squeeze-and-excitation, the skip and a ReLU."""
+    """Two convolutions, squeeze-and-excitation, the skip and the activation."""
 
     NORMED = (("conv1", "norm1"), ("conv2", "norm2"))
 
     def __init__(self, spec: NetSpec, first: Patterns, second: Patterns) -> None:
         super().__init__()
+        self.activate = ACTIVATIONS[spec.activation]
         self.conv1 = make_convolution(spec, first)
         self.norm1 = make_norm(spec, spec.channels)
         self.conv2 = make_convolution(spec, second)
@@ -73,8 +82,8 @@ class ResidualBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform the board."""
-        inner = F.relu(self.norm1(self.conv1(x)))
-        return F.relu(x + self.excitation(self.norm2(self.conv2(inner))))
+        inner = self.activate(self.norm1(self.conv1(x)))
+        return self.activate(x + self.excitation(self.norm2(self.conv2(inner))))
 
 
 class GoloisBlock(nn.Module):

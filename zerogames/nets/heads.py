@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from zerogames.errors import UserError
 from zerogames.game import Game, PolicyMap
 from zerogames.nets.blocks import make_norm
-from zerogames.nets.layers import pointwise, spatial
+from zerogames.nets.layers import ACTIVATIONS, pointwise, spatial
 from zerogames.nets.spec import NetSpec
 
 POLICY_CHANNELS = 32
@@ -63,13 +63,14 @@ class DensePolicy(nn.Module):
 
     def __init__(self, spec: NetSpec, cells: int, actions: int) -> None:
         super().__init__()
+        self.activate = ACTIVATIONS[spec.activation]
         self.conv = pointwise(spec.channels, POLICY_CHANNELS)
         self.norm = make_norm(spec, POLICY_CHANNELS)
         self.dense = nn.Linear(POLICY_CHANNELS * cells, actions)
 
     def forward(self, trunk: Tensor) -> Tensor:
         """Logits `[B, A]`."""
-        logits: Tensor = self.dense(F.relu(self.norm(self.conv(trunk))).flatten(1))
+        logits: Tensor = self.dense(self.activate(self.norm(self.conv(trunk))).flatten(1))
         return logits
 
 
@@ -80,6 +81,7 @@ class ConvPolicy(nn.Module):
 
     def __init__(self, spec: NetSpec, policy_map: PolicyMap, cells: int) -> None:
         super().__init__()
+        self.activate = ACTIVATIONS[spec.activation]
         self.conv1 = spatial(spec.channels, spec.channels, 3)
         self.norm = make_norm(spec, spec.channels)
         self.conv2 = spatial(spec.channels, policy_map.planes, 3, bias=True)
@@ -87,7 +89,7 @@ class ConvPolicy(nn.Module):
 
     def forward(self, trunk: Tensor) -> Tensor:
         """Logits `[B, A]`."""
-        planes = self.conv2(F.relu(self.norm(self.conv1(trunk))))
+        planes = self.conv2(self.activate(self.norm(self.conv1(trunk))))
         logits: Tensor = self.gather(planes, trunk)
         return logits
 
@@ -113,6 +115,7 @@ class AlphaZeroPolicy(nn.Module):
 
     def __init__(self, spec: NetSpec, policy_map: PolicyMap, cells: int) -> None:
         super().__init__()
+        self.activate = ACTIVATIONS[spec.activation]
         self.conv = pointwise(spec.channels, 2, bias=True)
         self.norm = make_norm(spec, 2, last=True)
         self.dense = nn.Linear(2 * cells, policy_map.planes * cells)
@@ -120,7 +123,7 @@ class AlphaZeroPolicy(nn.Module):
 
     def forward(self, trunk: Tensor) -> Tensor:
         """Logits `[B, A]`."""
-        points = self.dense(F.relu(self.norm(self.conv(trunk))).flatten(1))
+        points = self.dense(self.activate(self.norm(self.conv(trunk))).flatten(1))
         logits: Tensor = self.gather(points, trunk)
         return logits
 
@@ -133,6 +136,7 @@ class AttentionPolicy(nn.Module):
 
     def __init__(self, spec: NetSpec, policy_map: PolicyMap) -> None:
         super().__init__()
+        self.activate = ACTIVATIONS[spec.activation]
         channels = spec.channels
         self.embed = nn.Linear(channels, channels)
         self.query = nn.Linear(channels, channels)
@@ -142,7 +146,7 @@ class AttentionPolicy(nn.Module):
 
     def forward(self, trunk: Tensor) -> Tensor:
         """Logits `[B, A]`."""
-        squares = F.relu(self.embed(trunk.flatten(2).transpose(1, 2)))  # [B, 64, C]
+        squares = self.activate(self.embed(trunk.flatten(2).transpose(1, 2)))  # [B, 64, C]
         query, key = self.query(squares), self.key(squares)
         pairs = query @ key.transpose(1, 2) * trunk.shape[1] ** -0.5  # [B, 64, 64]
         # The knight's promotion is the plain move; the others differ from it by to-file.
@@ -182,6 +186,7 @@ class DenseHead(nn.Module):
         self, spec: NetSpec, cells: int, outputs: int, *, channels: int, hidden: int
     ) -> None:
         super().__init__()
+        self.activate = ACTIVATIONS[spec.activation]
         keras = spec.convention == "keras"
         self.conv = pointwise(spec.channels, channels, bias=keras)
         self.norm = make_norm(spec, channels)
@@ -190,8 +195,8 @@ class DenseHead(nn.Module):
 
     def forward(self, trunk: Tensor) -> Tensor:
         """Raw numbers `[B, outputs]`."""
-        planes = F.relu(self.norm(self.conv(trunk)))
-        raw: Tensor = self.output(F.relu(self.hidden(planes.flatten(1))))
+        planes = self.activate(self.norm(self.conv(trunk)))
+        raw: Tensor = self.output(self.activate(self.hidden(planes.flatten(1))))
         return raw
 
 
@@ -200,12 +205,13 @@ class PooledHead(nn.Module):
 
     def __init__(self, spec: NetSpec, outputs: int, *, hidden: int) -> None:
         super().__init__()
+        self.activate = ACTIVATIONS[spec.activation]
         self.hidden = nn.Linear(spec.channels, hidden)
         self.output = nn.Linear(hidden, outputs)
 
     def forward(self, trunk: Tensor) -> Tensor:
         """Raw numbers `[B, outputs]`."""
-        raw: Tensor = self.output(F.relu(self.hidden(trunk.mean((2, 3)))))
+        raw: Tensor = self.output(self.activate(self.hidden(trunk.mean((2, 3)))))
         return raw
 
 

@@ -1,6 +1,6 @@
 """Layers the blocks and heads are made of."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +10,7 @@ from zerogames_kernels.pattern import RADIUS
 from zerogames_kernels.reference import dense_index
 
 WINDOW = 2 * RADIUS + 1
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "mish": F.mish}
 
 
 class BatchNorm(nn.BatchNorm2d):
@@ -65,8 +66,9 @@ class MaskedConv2d(nn.Module):
 class SqueezeExcitation(nn.Module):
     """Scale and shift every channel by what the whole board says."""
 
-    def __init__(self, channels: int, ratio: int) -> None:
+    def __init__(self, channels: int, ratio: int, activation: str = "relu") -> None:
         super().__init__()
+        self.activate = ACTIVATIONS[activation]
         hidden = channels // ratio
         self.squeeze = nn.Linear(channels, hidden)
         self.excite = nn.Linear(hidden, 2 * channels)
@@ -74,7 +76,7 @@ class SqueezeExcitation(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """`sigmoid(scale) * x + shift`, x `[B, C, H, W]`."""
         pooled = x.mean((2, 3))  # [B, C]
-        scale, shift = self.excite(F.relu(self.squeeze(pooled))).chunk(2, dim=1)
+        scale, shift = self.excite(self.activate(self.squeeze(pooled))).chunk(2, dim=1)
         excited: Tensor = torch.sigmoid(scale)[:, :, None, None] * x + shift[:, :, None, None]
         return excited
 

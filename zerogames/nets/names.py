@@ -72,6 +72,8 @@ def parse_net_name(
         value=cast(Value, game.heads.value[0]),
     )
     spec = apply_options(spec, options, game)
+    if spec.activation != "relu" and spec.block != "res":
+        raise UserError(f"net '{name}': only residual nets have the activation mish")
     scale = (input_scales or {}).get(spec.encoding.partition(":")[0], ())
     spec = replace(spec, input_scale=scale, value_loss=_VALUE_LOSS[spec.value])
     spec.check()
@@ -105,6 +107,7 @@ def apply_options(spec: NetSpec, options: list[str], game: Game) -> NetSpec:
         "nopass": {"pass_logit": False},
         "pass": {"pass_logit": True},
         "gap": {"value_head": "gap"},
+        "mish": {"activation": "mish"},
     }
     for canonical, kind in policies.items():
         changes[kind] = changes[canonical] = {"policy": canonical}

@@ -11,6 +11,7 @@ Form = Literal["native", "dense", "opti1", "opti2"]
 Policy = Literal["dense", "conv", "points", "az", "attention"]
 Value = Literal["wdl", "scalar", "binary"]
 ValueHead = Literal["dense", "az", "gap"]
+Activation = Literal["relu", "mish"]
 ValueLoss = Literal["cross-entropy", "mse", "binary"]
 InputScale = tuple[tuple[int, float], ...]
 """Pairs of plane and factor."""
@@ -45,6 +46,8 @@ class NetSpec:
     """Channels inside a block (those of the depthwise layer in `mob`, of the MLP in `cnx`)."""
     se_ratio: int = 0
     """Squeeze-and-excitation: hidden width is `channels // se_ratio`; 0 for none."""
+    activation: Activation = "relu"
+    """Between layers; `mish` for nets of Lc0, residual ones only."""
     convention: Convention = "lc0"
     """Which layers have biases and batch-norm scales, and the batch norm's epsilon."""
     pattern_seed: int = 0

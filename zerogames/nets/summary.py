@@ -118,7 +118,9 @@ def summarize(model: Model) -> Summary:
 
 def _leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     for name, part in model.named_modules():
-        if not list(part.children()) and not isinstance(part, (nn.Identity, nn.ReLU, Stem)):
+        if not list(part.children()) and not isinstance(
+            part, (nn.Identity, nn.ReLU, nn.Mish, Stem)
+        ):
             yield name, part
 
 

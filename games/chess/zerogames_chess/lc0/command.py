@@ -1,0 +1,47 @@
+"""Turn an Lc0 weights file into a net of ours: `zerogames import weights.pb.gz`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from zerogames.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions:
+    """Read an SE-ResNet of Lc0 and write it as a `.safetensors` file."""
+
+    weights: tyro.conf.Positional[Path]
+    """A `.pb.gz` file: classical or convolutional policy, input format classic."""
+    out: Path | None = None
+    """Where to; by default beside the weights, ending in `.safetensors`."""
+    data_licence: str = ""
+    """Licence of the data it was trained on, told in the file."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `zerogames import`."""
+    options = tyro.cli(ImportOptions, args=argv, prog="zerogames import")
+    from zerogames.nets.file import save_net
+    from zerogames_chess.lc0.network import read_lc0
+    from zerogames_chess.lc0.transfer import from_lc0
+
+    net = read_lc0(options.weights)
+    try:
+        model = from_lc0(net)
+    except UserError as error:
+        raise UserError(f"{options.weights}: {error}") from None
+    out = options.out or _default_name(options.weights)
+    if not out.parent.is_dir():
+        raise UserError(f"{out.parent}: there is no such folder")
+    save_net(out, model, step=net.training_steps, data_licence=options.data_licence)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    print(f"{out}: {model.spec.name}, {parameters:,} parameters, step {net.training_steps}")
+    return 0
+
+
+def _default_name(weights: Path) -> Path:
+    name = weights.name.removesuffix(".gz").removesuffix(".pb")
+    return weights.with_name(f"{name}.safetensors")

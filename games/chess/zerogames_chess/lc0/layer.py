@@ -1,0 +1,74 @@
+"""Numbers of a layer and their encodings in a weights file."""
+
+from typing import Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerogames.errors import UserError
+from zerogames_chess.lc0.wire import Message, bytes_field, integer_field, real_field
+
+Floats = NDArray[np.float32]
+Encoding = Literal["linear16", "float16", "bfloat16", "float32"]
+ENCODINGS: tuple[Encoding, ...] = get_args(Encoding)
+"""Numbered from 1 in the file."""
+_MIN, _MAX, _PARAMS, _ENCODING = 1, 2, 3, 4
+
+
+def decode_layer(message: Message, default: int = 1) -> Floats:
+    """The numbers of a layer, in the order of the file; empty if it has none."""
+    raw = message.raw(_PARAMS)
+    number = message.integer(_ENCODING, default) or default
+    if not 1 <= number <= len(ENCODINGS):
+        raise UserError(f"unknown encoding {number} of a layer")
+    encoding = ENCODINGS[number - 1]
+    width = 4 if encoding == "float32" else 2
+    if len(raw) % width:
+        raise UserError(f"damaged: {len(raw)} bytes are not {encoding} numbers")
+    if encoding == "linear16":
+        low, high = np.float32(message.real(_MIN)), np.float32(message.real(_MAX))
+        steps = np.frombuffer(raw, "<u2").astype(np.float64)
+        values = (low + (np.float64(high) - low) * steps / 65535).astype(np.float32)
+    elif encoding == "float16":
+        values = np.frombuffer(raw, "<f2").astype(np.float32)
+    elif encoding == "bfloat16":
+        values = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
+    else:
+        values = np.frombuffer(raw, "<f4").astype(np.float32)
+    if not np.isfinite(values).all():
+        raise UserError("damaged: a layer holds numbers that are not finite")
+    return values
+
+
+def encode_layer(values: Floats, encoding: Encoding = "linear16") -> bytes:
+    """A layer message; the number of the encoding is written unless it is the default."""
+    flat = np.ascontiguousarray(values, np.float32).ravel()
+    if encoding == "linear16":
+        low, high, steps = _linear16(flat)
+        return (
+            real_field(_MIN, low)
+            + real_field(_MAX, high)
+            + bytes_field(_PARAMS, steps.astype("<u2").tobytes())
+        )
+    if encoding == "float16":
+        if (np.abs(flat) > np.finfo(np.float16).max).any():
+            raise UserError("a weight is too large for float16")
+        raw = flat.astype("<f2").tobytes()
+    elif encoding == "bfloat16":
+        bits = flat.view(np.uint32)
+        rounded = bits + 0x7FFF + (bits >> 16 & 1)  # to nearest, ties to even
+        raw = (rounded >> 16).astype("<u2").tobytes()
+    else:
+        raw = flat.astype("<f4").tobytes()
+    number = ENCODINGS.index(cast(Encoding, encoding)) + 1
+    return bytes_field(_PARAMS, raw) + integer_field(_ENCODING, number)
+
+
+def _linear16(flat: Floats) -> tuple[float, float, NDArray[np.float64]]:
+    if flat.size == 1:
+        high = float(flat[0]) or 1.0
+        return 0.0, high, np.array([65535.0 if flat[0] else 0.0])
+    low, high = (float(flat.min()), float(flat.max())) if flat.size else (0.0, 0.0)
+    if low == high:
+        return low, high, np.zeros(flat.size)
+    return low, high, np.rint((flat.astype(np.float64) - low) / (high - low) * 65535)

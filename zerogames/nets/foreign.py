@@ -1,0 +1,54 @@
+"""Net files of other programs, wherever a net is named.
+
+A plugin offers a reader through the entry-point group `zerogames.net_formats`: an entry named like
+the files' ending, such as `pb.gz`, that names a function from a path to one of our models.
+"""
+
+import hashlib
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zerogames.errors import UserError
+
+if TYPE_CHECKING:
+    from zerogames.game import Game
+    from zerogames.nets.model import Model
+    from zerogames.nets.net_info import NetInfo
+
+GROUP = "zerogames.net_formats"
+
+
+@cache
+def _formats() -> dict[str, EntryPoint]:
+    return {f".{point.name}": point for point in entry_points(group=GROUP)}
+
+
+def resolve_net(path: str | Path) -> Path:
+    """The path of a net file of ours: itself, or a foreign one converted once and kept."""
+    path = Path(path)
+    reader = next((point for end, point in _formats().items() if path.name.endswith(end)), None)
+    if reader is None:
+        return path
+    from zerogames.export.onnx_file import cache_folder
+
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from None
+    converted = cache_folder() / f"{digest}-v1.safetensors"
+    if not converted.exists():
+        from zerogames.nets.file import save_net
+
+        model: Model = reader.load()(path)
+        converted.parent.mkdir(parents=True, exist_ok=True)
+        save_net(converted, model)
+    return converted
+
+
+def load_any_net(path: str | Path, *, game: "Game | None" = None) -> "tuple[Model, NetInfo]":
+    """Load a net file of ours or of another program that a plugin knows."""
+    from zerogames.nets.file import load_net
+
+    return load_net(resolve_net(path), game=game)
