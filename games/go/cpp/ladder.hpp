@@ -147,6 +147,10 @@ class LadderReader {
     if (lead < 0 || (lead == 0 && moves[1] < moves[0])) std::swap(moves[0], moves[1]);
     for (int i = 0; i < 2; ++i) {
       if (!is_legal(moves[i], attacker)) continue;
+      if constexpr (kRecord) {  // the move may rest on capturing another chain
+        board_.for_each_captured(moves[i], attacker,
+                                 [&](Point head) { record_weak_attackers(head); });
+      }
       if (try_move(moves[i], attacker, [&] { return defender_first<kRecord>(depth + 1); })) {
         return true;
       }
@@ -183,18 +187,30 @@ class LadderReader {
     const std::size_t end = moves_.size();
     for (std::size_t i = first; captured && i < end; ++i) {
       const Point move = moves_[i];
-      if (!is_legal(move, defender_)) continue;
+      if (!is_legal(move, defender_)) {
+        if constexpr (kRecord) {  // suicide, unless the chains that it joins had more liberties
+          for (const Point next : board_.neighbours(move)) {
+            if (board_.colour(next) == defender_) record_weak_attackers(board_.head(next));
+          }
+        }
+        continue;
+      }
       captured = try_move(move, defender_, [&] { return attacker_first<kRecord>(depth + 1); });
     }
     moves_.resize(first);
     return captured;
   }
 
-  /// Notes what the proof rests on: liberties of the chain and of adjacent attackers that one more
-  /// stone could put into atari or capture.
+  /// Notes what the proof rests on: liberties of the chain, and what surrounds it.
   void record(const Point* liberties, int count) {
     for (int i = 0; i < count; ++i) touched_.set(liberties[i]);
-    board_.for_each_stone(board_.head(stone_), [&](Point stone) {
+    record_weak_attackers(board_.head(stone_));
+  }
+
+  /// Notes the liberties of attackers beside a chain of the defender that one more stone could
+  /// capture or put into atari, which would give the chain a liberty.
+  void record_weak_attackers(Point head) {
+    board_.for_each_stone(head, [&](Point stone) {
       for (const Point next : board_.neighbours(stone)) {
         if (board_.colour(next) != opponent(defender_)) continue;
         Point weak[3];

@@ -112,6 +112,36 @@ def test_known_positions(board: str, lost: str, unsettled: str) -> None:
     assert plain_labels(state) == found
 
 
+# The defender saves the chain far away: by rescuing another chain that the attacker would capture.
+FAR_RESCUES = [
+    (
+        "(;SZ[19]AB[dp][qp][ig][jg][lg][bf][hf][jf][kf][lf][qf][ce][de][ee][he][je][le][me][qe][b"
+        "d][hd][id][md][qd][bc][cc][ec][gc][nc][oc][pc][cb][eb][fb][gb][hb][ib][ob][da][fa][ia][j"
+        "a][ka][la][na][oa]AW[op][jh][lh][mh][kg][mg][cf][df][mf][be][fe][ke][ne][pe][cd][dd][ed]"
+        "[fd][gd][jd][kd][ld][nd][pd][dc][fc][hc][ic][jc][kc][lc][mc][bb][db][jb][lb][nb][aa][ca]"
+        "[ha][ma]PL[B])"
+    ),
+    (
+        "(;SZ[9]AB[bh][ch][dh][hh][ih][cg][dg][eg][hg][cf][df][hf][ae][be][ie][cd][fd][id][cc][dc"
+        "][fc][ab][bb][db][eb][ba][ca][da][ea]AW[ai][ci][ei][fi][hi][ah][eh][gh][bg][gg][ig][af]["
+        "bf][de][ee][ge][ad][bd][bc][ec][gc][hc][ic][gb][ib][fa][ga][ha][ia]PL[B])"
+    ),
+    (
+        "(;SZ[9]AB[ai][bi][ci][di][ei][gi][bh][ch][dh][gh][hh][ih][ag][cg][hg][af][cf][hf][if][ae"
+        "][be][ce][de][fe][he][dd][ed][fd][gd][dc][ec][gc][ic][db][hb][ib][ea][ga][ha][ia]AW[fi]["
+        "ii][eh][fh][dg][fg][gg][bf][df][ef][ff][gf][ee][ge][ie][ad][bd][cd][hd][ac][bc][cc][ab]["
+        "cb][fb][aa][ba][da][fa]PL[B])"
+    ),
+]
+
+
+@pytest.mark.parametrize("text", FAR_RESCUES)
+def test_a_rescue_elsewhere_is_found(text: str) -> None:
+    size = int(text[5 : text.index("]")])
+    state = _native.Go.from_sgf(text, size)
+    assert labels(state) == plain_labels(state)
+
+
 def random_state(size: int, plies: int, seed: int) -> State:
     rng = np.random.default_rng(seed)
     state = zerogames.get_game(f"go:size={size},rules=chinese").initial_state()
