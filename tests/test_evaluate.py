@@ -50,11 +50,21 @@ def test_random_judgements_differ_between_positions_and_seeds() -> None:
 def test_exports_are_kept_by_content(net: Path) -> None:
     game = zerogames.get_game("connect4")
     path = exported_onnx(net, net_version(net), game)
-    stamp = path.stat().st_mtime_ns
+    content = path.read_bytes()
     assert exported_onnx(net, net_version(net), game) == path
-    assert path.stat().st_mtime_ns == stamp
+    assert path.read_bytes() == content
     save_net(net, build_model(game.parse_net("res_3x3_1x8"), game, seed=1))
     assert exported_onnx(net, net_version(net), game) != path
+
+
+def test_the_cache_keeps_what_was_used_last(net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zerogames.export.onnx_file.CACHED_FILES", 2)
+    game = zerogames.get_game("connect4")
+    paths = []
+    for seed in range(4):
+        save_net(net, build_model(game.parse_net("res_3x3_1x8"), game, seed=seed))
+        paths.append(exported_onnx(net, net_version(net), game))
+    assert [path.exists() for path in paths] == [False, False, True, True]
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def _open_onnx(request: Request) -> Evaluator:
 
 def exported_onnx(net: Path, version: str, game: Game) -> Path:
     """The ONNX form of a net for a board size, exported once and kept by content."""
-    from zerogames.export.onnx_file import EXPORT_VERSION, cache_folder, export_onnx
+    from zerogames.export.onnx_file import EXPORT_VERSION, cache_folder, export_onnx, prune_cache
 
     size = "x".join(map(str, game.spec.observation_shape))
     path = cache_folder() / f"{version}-{size}-v{EXPORT_VERSION}.onnx"
@@ -66,6 +66,8 @@ def exported_onnx(net: Path, version: str, game: Game) -> Path:
         model, _ = load_net(net, game=game)
         path.parent.mkdir(parents=True, exist_ok=True)
         export_onnx(model, game, path)
+        prune_cache()
+    path.touch()  # used just now
     return path
 
 

@@ -5,6 +5,7 @@ import torch
 from numpy.typing import NDArray
 
 from zerogames.evaluate.evaluator import Capabilities, Evaluation
+from zerogames.nets.folding import fold_norms
 from zerogames.nets.model import Model
 
 
@@ -15,7 +16,7 @@ class TorchEvaluator:
         self.version = version
         self.encoding = model.spec.encoding
         self._device = torch.device(device)
-        self._model = model.to(self._device).eval()
+        self._model = fold_norms(model.eval()).to(self._device)
         on_cpu = self._device.type == "cpu"
         self.capabilities = Capabilities(
             batch_size=64 if on_cpu else 512,
