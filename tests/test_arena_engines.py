@@ -7,6 +7,7 @@ from pathlib import Path
 import chess.pgn
 import pytest
 
+from zerogames.arena.adjudication import longest_game
 from zerogames.arena.elo import estimate_tally
 from zerogames.arena.event import Conditions, Event
 from zerogames.arena.match_folder import MatchFolder, StoredGame
@@ -121,6 +122,56 @@ def test_openings_from_epd_and_pgn(tmp_path: Path) -> None:
         tmp_path / "match", ["random", "mcts:1"], games=2, openings=str(pgn), max_plies=12
     )
     assert all(one.moves[:5] == ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5"] for one in games)
+
+
+def gnugo(level: int) -> str:
+    options = "--mode gtp --chinese-rules --capture-all-dead"
+    return f"gtp:{program('gnugo')} {options} --level {level}"
+
+
+def test_gnugo_beats_random_and_the_sgf_reads_back(tmp_path: Path) -> None:
+    identity = "go:size=5,komi=0.5,rules=chinese"
+    _, games = play(tmp_path, [gnugo(1), "random"], game=identity, games=2, openings="none")
+    assert [(one.loser, one.fault) for one in games] == [("random", None)] * 2
+    game = get_game(identity)
+    records = list(game.readers["sgf"]((tmp_path / "games.sgf").read_bytes()))
+    assert [record.result for record in records] == [one.result for one in games]
+    for record, stored in zip(records, games, strict=True):
+        assert record.actions.tolist() == stored.actions
+        assert record.tags["PB"] == stored.first
+        assert "s" in record.comments[0]
+        final = record.final_state(game)
+        if stored.reason != "resignation":
+            assert stored.result == final.result or len(stored.actions) >= 60
+
+
+def test_a_go_game_that_is_too_long_is_scored_as_it_stands(tmp_path: Path) -> None:
+    game = get_game("go:size=5,komi=0.5")
+    assert longest_game(game) == 60
+    _, games = play(
+        tmp_path,
+        ["random", "random"],
+        game="go:size=5,komi=0.5",
+        games=4,
+        max_plies=6,
+        openings="none",
+    )
+    for one in games:
+        assert one.reason in ("length, scored as it stands", "two passes")
+        assert one.result in (1.0, -1.0)  # a half point komi leaves no draw
+
+
+def test_gnugo_is_told_handicap_and_clock(tmp_path: Path) -> None:
+    _, games = play(
+        tmp_path,
+        [gnugo(1), "random"],
+        game="go:size=9,komi=0.5,rules=chinese,handicap=2",
+        games=2,
+        tc="60",
+        max_plies=14,
+        openings="none",
+    )
+    assert [one.fault for one in games] == [None, None]
 
 
 @pytest.mark.parametrize("book", sorted(BOOKS.glob("*.txt")), ids=lambda path: path.stem)

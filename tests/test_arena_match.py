@@ -439,7 +439,9 @@ def test_a_good_engine_plays_and_its_evaluations_are_kept(
 def test_a_bad_engine_loses_its_games_and_the_match_goes_on(
     run: Run, engine: Callable[[str], str], mode: str, fault: str
 ) -> None:
-    games = run(engine(mode), "random", games=3, st=0.3, margin=0.2)
+    # A clock only where silence is the fault: a busy machine must not decide the others.
+    limit = {"st": 0.3, "margin": 0.7} if fault == "time forfeit" else {"depth": 1}
+    games = run(engine(mode), "random", games=3, **limit)
     assert len(games) == 3
     faults = [one for one in games if one.fault]
     assert faults, "no game lasted long enough to break"
@@ -487,7 +489,7 @@ def test_engines_may_have_limits_of_their_own(run: Run, engine: Callable[[str], 
     [
         ("crash", "crash", "crash"),
         ("hang", "time forfeit", "time forfeit"),
-        ("refuse", "crash", "crash"),
+        ("refuse", "refusal", "refusal"),
         ("garbage", "illegal move", "illegal move"),
         ("resign", None, "resignation"),
     ],
@@ -498,7 +500,8 @@ def test_gtp_engines_that_misbehave_or_resign(
     # The protocol carries any game's moves: here the columns of Connect Four.
     script = tmp_path / "gtp.py"
     script.write_text(GTP_ENGINE.replace("MOVE()", "str(1 + count % 7)"))
-    games = run(f"{mode}=gtp:{sys.executable} {script} {mode}", "random", st=0.5, margin=0.3)
+    limit = {"st": 0.5, "margin": 0.5} if mode == "hang" else {"depth": 1}
+    games = run(f"{mode}=gtp:{sys.executable} {script} {mode}", "random", **limit)
     assert len(games) == 2
     for one in games:
         if one.loser == mode:

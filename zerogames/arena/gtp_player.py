@@ -119,7 +119,9 @@ class GtpPlayer:
             else:
                 break
         if answer[0].startswith("?"):
-            raise PlayerFault("crash", f"'{command}' failed: {answer[0][1:].strip()}")
+            reply = answer[0][1:].strip()
+            hint = "; do its rules differ from the game's?" if command.startswith("play") else ""
+            raise PlayerFault("refusal", f"'{command}' was answered '{reply}'{hint}")
         return "\n".join([answer[0][1:].lstrip(), *answer[1:]])
 
 

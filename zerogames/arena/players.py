@@ -33,7 +33,7 @@ class PlayerFault(Exception):
     def __init__(self, kind: str, detail: str = "") -> None:
         super().__init__(f"{kind}: {detail}" if detail else kind)
         self.kind = kind
-        """`crash`, `illegal move`, `time forfeit` or `no answer`."""
+        """`crash`, `illegal move`, `time forfeit`, `no answer` or `refusal`."""
         self.detail = detail[:300]
 
 
