@@ -109,8 +109,10 @@ class EngineProcess:
     def _gone(self) -> PlayerFault:
         if self._closing.is_set():
             return PlayerFault("crash", f"{self.name} was closed")
+        # Its exit code and last words may be a moment behind the end of its output.
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=0.5)
+            self._process.wait(timeout=2)
+            self._threads[1].join(timeout=2)
         code = self._process.poll()
         how = "closed its output" if code is None else f"ended with code {code}"
         said = f"; it said: {' / '.join(self._complaints)}" if self._complaints else ""

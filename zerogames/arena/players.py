@@ -23,6 +23,7 @@ _KINDS = {
     "mcts": "zerogames.arena.mcts_player:kind",
     "uci": "zerogames.arena.uci_player:kind",
     "gtp": "zerogames.arena.gtp_player:kind",
+    "net": "zerogames.arena.net_player:kind",
 }
 _NAMED = re.compile(r"([^=:/?]+)=(.+)", re.DOTALL)
 
@@ -188,7 +189,7 @@ def parse_player(text: str) -> PlayerSpec:
     match = _NAMED.fullmatch(text)
     if match:
         given, body = match[1].strip(), match[2].strip()
-    if re.search(r"\.safetensors(@|$)", body) and not body.startswith("net:"):
+    if re.search(r"\.safetensors(@|\?|$)", body) and not body.startswith("net:"):
         kind, argument = "net", body
     else:
         kind, _, argument = body.partition(":")
