@@ -52,19 +52,19 @@ class SelfplayActor:
         prefix: str,
         share: Share,
     ) -> None:
-        self._net_folder = tempfile.TemporaryDirectory(prefix="zerogames-")
-        path = None
-        if net is not None:
-            path = Path(self._net_folder.name) / "net.safetensors"
-            path.write_bytes(net)
-        lanes = settings.lanes or 1
-        self._worker = Worker(
-            dataclasses.replace(settings, lanes=lanes),
-            net=path,
-            folder=Path(folder),
-            prefix=prefix,
-            share=share,
-        )
+        # The net is read once and its file removed: a killed actor would leave it behind.
+        with tempfile.TemporaryDirectory(prefix="zerogames-") as net_folder:
+            path = None
+            if net is not None:
+                path = Path(net_folder) / "net.safetensors"
+                path.write_bytes(net)
+            self._worker = Worker(
+                dataclasses.replace(settings, lanes=settings.lanes or 1),
+                net=path,
+                folder=Path(folder),
+                prefix=prefix,
+                share=share,
+            )
 
     def run(self, seconds: float) -> Report:
         """Play on for a while; the lanes never pause between calls."""
