@@ -60,7 +60,7 @@ def test_stockfish_keeps_a_fast_clock_and_is_adjudicated(tmp_path: Path) -> None
         [f"{engine}&UCI_Elo=1350", f"{engine}&UCI_Elo=2800"],
         games=2,
         tc="1+0.02",
-        margin=1.0,
+        margin=20.0,
         resign="2/300",
         draw="20/4/30",
     )

@@ -561,7 +561,7 @@ def match_process(folder: Path, *more: str) -> list[str]:
 
 
 def wait_for_games(path: Path, count: int) -> None:
-    for _ in range(600):
+    for _ in range(2400):
         if path.exists() and path.read_bytes().count(b"\n") >= count:
             return
         time.sleep(0.05)
@@ -598,7 +598,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
     )
     wait_for_games(tmp_path / "games.jsonl", 3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert "the same command continues" in out
     assert err == ""
