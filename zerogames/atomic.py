@@ -36,10 +36,15 @@ def _new_file_mode() -> int:
     return 0o666 & ~mask
 
 
+def write_bytes_atomically(path: Path, content: bytes) -> None:
+    """Write a file that fits in memory."""
+
+    def write(temporary: Path) -> None:
+        temporary.write_bytes(content)
+
+    write_atomically(path, write)
+
+
 def write_text_atomically(path: Path, text: str) -> None:
     """Write a small text file."""
-    write_atomically(path, lambda temporary: _write_text(temporary, text))
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    write_bytes_atomically(path, text.encode())

@@ -164,6 +164,8 @@ GameReader = Callable[[bytes], Iterator["GameRecord"]]
 """Reads the games of one file; raises `UserError` for what it cannot read."""
 GameWriter = Callable[["GameRecord"], str]
 """Writes one game as text."""
+ChunkWriter = Callable[["GameRecord"], bytes]
+"""Writes one game as the contents of a file of its own."""
 
 
 class Game(Protocol):
@@ -218,6 +220,10 @@ class Game(Protocol):
     @property
     def writers(self) -> Mapping[str, GameWriter]:
         """Record formats by file suffix, e.g. `pgn`."""
+
+    @property
+    def chunk_writers(self) -> Mapping[str, tuple[str, ChunkWriter]]:
+        """Binary training formats, one file a game: by name, the files' suffix and the writer."""
 
     def render(self, state: State, *, last_action: int | None = None) -> Picture:
         """Draw the position; a picture prints itself as colour text, SVG or pixels."""
@@ -276,6 +282,11 @@ class BaseGame:
         from zerogames.data.text import write_text
 
         return {"txt": lambda record: write_text(self, record)}
+
+    @property
+    def chunk_writers(self) -> Mapping[str, tuple[str, ChunkWriter]]:
+        """None."""
+        return {}
 
     def __repr__(self) -> str:
         return f"<game {self.identity}>"

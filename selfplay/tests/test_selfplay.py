@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import signal
@@ -262,3 +263,27 @@ def test_values_are_the_movers_view(tmp_path: Path) -> None:
             seen.append(float(record.search.values["played_q"][-1]))
     assert seen
     assert np.mean(seen) > 0.5
+
+
+def test_chess_records_become_lc0_chunks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each version 6 record says what was played and seen; offsets as the format has them."""
+    games = play(tmp_path / "run", game="chess", games=2, pool=PoolSettings(max_plies=40))
+    assert main(["info", str(tmp_path / "run"), "--export", str(tmp_path / "games.lc0")]) == 0
+    assert "2 games written" in capsys.readouterr().out
+    chunks = sorted((tmp_path / "games.lc0").glob("*.gz"))
+    for record, chunk in zip(games, chunks, strict=True):
+        assert record.search is not None
+        rows = np.frombuffer(gzip.decompress(chunk.read_bytes()), np.uint8).reshape(-1, 8356)
+        assert len(rows) == len(record.actions)
+        played = np.ascontiguousarray(rows[:, 8344:8346]).view("<u2").ravel()
+        assert played.tolist() == record.actions.tolist()
+        assert (np.ascontiguousarray(rows[:, :4]).view("<u4") == 6).all()
+        root_q = np.ascontiguousarray(rows[:, 8280:8284]).view("<f4").ravel()
+        known = np.isfinite(record.search.values["root_q"])
+        np.testing.assert_array_equal(root_q[known], record.search.values["root_q"][known])
+        shares = np.ascontiguousarray(rows[:, 8:7440]).view("<f4")
+        for ply, state_shares in enumerate(shares):
+            actions, _, targets = record.search.policy(ply)
+            np.testing.assert_allclose(state_shares[actions], targets, atol=1e-6)

@@ -1,13 +1,12 @@
 """A run's folder: its net, its shards, and what was asked for."""
 
 import json
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from zerogames import __version__
-from zerogames.atomic import write_atomically, write_text_atomically
+from zerogames.atomic import write_bytes_atomically, write_text_atomically
 from zerogames.config import to_table
 from zerogames.data.shard import shard_paths
 from zerogames.errors import UserError
@@ -81,7 +80,7 @@ def provide_net(run: RunFolder, settings: SelfplaySettings, game: Game) -> tuple
 
         load_net(given, game=game)  # refuse a wrong file before it takes the place of a good one
         if not (run.net.exists() and run.net.samefile(given)):
-            write_atomically(run.net, lambda file: _copy(Path(given), file))
+            write_bytes_atomically(run.net, Path(given).read_bytes())
         return run.net, f"net {given}"
     if given is not None and given.endswith(".safetensors"):
         raise UserError(f"{given}: no such file")
@@ -90,10 +89,6 @@ def provide_net(run: RunFolder, settings: SelfplaySettings, game: Game) -> tuple
     spec = game.parse_net(given or game.default_net)
     save_net(run.net, build_model(spec, game, seed=settings.seed))
     return run.net, f"a new random net {spec.name}, saved as {run.net}"
-
-
-def _copy(source: Path, target: Path) -> None:
-    shutil.copyfile(source, target)
 
 
 def _read_run(path: Path) -> dict[str, str | int] | None:

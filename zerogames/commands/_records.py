@@ -1,6 +1,6 @@
 """The part of `zerogames info` that shows game records and exports them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from zerogames.atomic import write_text_atomically
+from zerogames.atomic import write_bytes_atomically, write_text_atomically
 from zerogames.data import GameRecord
 from zerogames.data.shard import read_shard, shard_paths
 from zerogames.data.statistics import RecordStatistics
@@ -32,7 +32,7 @@ def show_records(console: Console, path: Path, export: Path | None) -> int:
         raise UserError(f"{path} holds no records (*.parquet)")
     statistics = RecordStatistics()
     broken: list[str] = []
-    texts: list[str] = []
+    exporter = None if export is None else _Exporter(export)
     for file in track(files, "reading", console=console, transient=True):
         try:
             records = read_shard(file)
@@ -40,26 +40,47 @@ def show_records(console: Console, path: Path, export: Path | None) -> int:
             broken.append(str(error))
             continue
         statistics.add(records)
-        if export is not None:
-            texts += _texts(records, export.suffix.removeprefix("."))
+        if exporter is not None:
+            exporter.add(records)
     table = Table(title=f"{len(files)} record files in {path}", show_header=False)
     for name, value in statistics.rows().items():
         table.add_row(name, value)
     console.print(table)
     for line in broken:
         console.print(f"broken: {line}", highlight=False, soft_wrap=True)
-    if export is not None:
-        write_text_atomically(export, "\n".join(texts))
-        console.print(f"{statistics.games} games written to {export}", highlight=False)
+    if exporter is not None:
+        exporter.close()
+        console.print(f"{exporter.games} games written to {export}", highlight=False)
     return 1 if broken else 0
 
 
-def _texts(records: Sequence[GameRecord], suffix: str) -> Iterator[str]:
-    for record in records:
-        game = get_game(record.game)
-        if suffix not in game.writers:
-            raise unknown_name(f"record format of {game.spec.name}", suffix, game.writers)
-        yield game.writers[suffix](with_search_comments(record))
+class _Exporter:
+    """Writes games as one text file, or as a folder with a chunk for each; the suffix decides."""
+
+    def __init__(self, path: Path) -> None:
+        self.games = 0
+        self._path = path
+        self._format = path.suffix.removeprefix(".")
+        self._texts: list[str] = []
+
+    def add(self, records: Sequence[GameRecord]) -> None:
+        for record in records:
+            game = get_game(record.game)
+            if self._format in game.writers:
+                self._texts.append(game.writers[self._format](with_search_comments(record)))
+            elif self._format in game.chunk_writers:
+                suffix, write = game.chunk_writers[self._format]
+                self._path.mkdir(parents=True, exist_ok=True)
+                name = self._path / f"game_{self.games:06d}{suffix}"
+                write_bytes_atomically(name, write(record))
+            else:
+                known = [*game.writers, *game.chunk_writers]
+                raise unknown_name(f"record format of {game.spec.name}", self._format, known)
+            self.games += 1
+
+    def close(self) -> None:
+        if self._texts:
+            write_text_atomically(self._path, "\n".join(self._texts))
 
 
 def with_search_comments(record: GameRecord) -> GameRecord:

@@ -41,7 +41,7 @@ def info(
         game: The game of a name; for a file, another board size of its game.
         papers: Print the published sizes of the papers' nets beside ours.
         export: Write the games of records to this file; its suffix names the format (pgn, sgf,
-            txt).
+            txt), or to a folder of Lc0's chunks (`games.lc0`, chess).
     """
     console = Console()
     if papers:

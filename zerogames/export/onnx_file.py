@@ -5,7 +5,7 @@ from pathlib import Path
 
 import onnx
 
-from zerogames.atomic import write_atomically
+from zerogames.atomic import write_bytes_atomically
 from zerogames.export.onnx_graph import NetGraph
 from zerogames.game import Game
 from zerogames.nets.model import Model
@@ -21,12 +21,7 @@ def export_onnx(model: Model, game: Game, path: Path) -> None:
     tensors = {name: tensor.cpu().numpy() for name, tensor in model.state_dict().items()}
     graph = NetGraph(model.spec, game, tensors, model.patterns).build()
     onnx.checker.check_model(graph)
-    content = graph.SerializeToString()
-    write_atomically(path, lambda file: _write(file, content))
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
+    write_bytes_atomically(path, graph.SerializeToString())
 
 
 def cache_folder() -> Path:

@@ -1,5 +1,6 @@
 """The plugin: what the framework knows of chess."""
 
+import gzip
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from zerogames_kernels import Pattern
 from zerogames.errors import UserError
 from zerogames.game import (
     BaseGame,
+    ChunkWriter,
     Encoding,
     GameReader,
     GameSpec,
@@ -146,6 +148,13 @@ class Chess(BaseGame):
     def writers(self) -> Mapping[str, GameWriter]:
         """PGN, and the plain text form."""
         return {"pgn": write_pgn, **super().writers}
+
+    @property
+    def chunk_writers(self) -> Mapping[str, tuple[str, ChunkWriter]]:
+        """Lc0's training chunks, version 6."""
+        from zerogames_chess.data.chunks import write_chunk
+
+        return {"lc0": (".gz", lambda record: gzip.compress(write_chunk(record), mtime=0))}
 
     def initial_state(self) -> State:
         """The start position, in Chess960 the one with the number `start`."""
