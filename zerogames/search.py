@@ -24,9 +24,9 @@ from zerogames.data.record import VALUE_COLUMNS, GameRecord, SearchColumns
 from zerogames.game import Game, State
 from zerogames.search_settings import PoolSettings, SearchSettings
 
-DEFAULT_BATCH = 16
+DEFAULT_BATCH = 8
 """Leaves per batch when one position is searched: most of a CPU's speed at no measurable loss of
-strength at 800 nodes (benchmarks/bench_batching.py)."""
+strength at 800 nodes (the batching benchmark)."""
 
 
 class Search(Protocol):
