@@ -1,14 +1,18 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include "../fen.hpp"
-#include "accumulator.hpp"
+#include <random>
+
+#include "engine.hpp"
 #include "record.hpp"
+#include "sparse_layer.hpp"
 #include "zerogames/bind_game.hpp"
 
 namespace nb = nanobind;
@@ -153,10 +157,221 @@ static void bind_network(nb::module_& m) {
       });
 }
 
+/// Positions as a search meets them: all moves of a position, then one of them is played.
+static std::pair<std::uint64_t, double> time_evaluations(const Network& network, int positions,
+                                                         unsigned seed) {
+  std::mt19937 random(seed);
+  struct Step {
+    Board board;
+    bool stay;  ///< The line goes on from here.
+  };
+  std::vector<std::vector<Step>> games;
+  for (int made = 0; made < positions;) {
+    Board board = parse_fen(kStartFen);
+    auto& steps = games.emplace_back();
+    steps.push_back({board, true});
+    for (int ply = 0; ply < 120; ++ply) {
+      std::vector<Board> children;
+      for_each_move(board, find_limits(board), [&](Move move) {
+        children.push_back(board);
+        children.back().play(move);
+      });
+      if (children.empty() || nnue::is_dead(board)) break;
+      for (const Board& child : children) steps.push_back({child, false});
+      board = children[random() % children.size()];
+      steps.push_back({board, true});
+      made += static_cast<int>(children.size()) + 1;
+    }
+  }
+  nnue::Evaluator evaluator(network);
+  std::uint64_t evaluated = 0;
+  const auto began = std::chrono::steady_clock::now();
+  for (const auto& steps : games) {
+    evaluator.reset(steps[0].board);
+    evaluator.evaluate();
+    for (std::size_t i = 1; i < steps.size(); ++i) {
+      evaluator.push(steps[i].board);
+      evaluator.evaluate();
+      if (!steps[i].stay) evaluator.pop();
+    }
+    evaluated += steps.size();
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  return {evaluated, seconds.count()};
+}
+
+static nb::dict describe(const nnue::Engine::Found& found) {
+  nb::dict info;
+  info["depth"] = found.info.depth;
+  info["seldepth"] = found.info.selective_depth;
+  info["score"] = found.info.score;
+  info["nodes"] = found.info.nodes;
+  info["time_ms"] = found.info.time_ms;
+  info["hashfull"] = found.info.hash_fill;
+  info["line"] = found.line;
+  return info;
+}
+
+static void bind_engine(nb::module_& m) {
+  using nnue::Engine;
+  nb::class_<Engine>(m, "Engine")
+      .def(nb::init<std::shared_ptr<const Network>, std::size_t>(), nb::arg("network"),
+           nb::arg("hash_mb") = 16)
+      .def("set_hash", &Engine::set_hash, nb::arg("megabytes"),
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("new_game", &Engine::new_game, nb::call_guard<nb::gil_scoped_release>())
+      .def("set_position", &Engine::set_position, nb::arg("fen"), nb::arg("moves"),
+           nb::arg("chess960") = false, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("fen", &Engine::fen)
+      .def_prop_ro("black_to_move", &Engine::black_to_move)
+      .def("evaluate", &Engine::evaluate)
+      .def("stop", &Engine::stop)
+      .def("allow", &Engine::allow)
+      .def(
+          "go",
+          [](Engine& self, std::int64_t time_ms, std::int64_t increment_ms, int moves_to_go,
+             std::int64_t move_time_ms, std::uint64_t nodes, int depth, nb::object on_info) {
+            const nnue::SearchLimits limits{time_ms,      increment_ms, moves_to_go,
+                                            move_time_ms, nodes,        depth};
+            Engine::Found found;
+            {
+              const nb::gil_scoped_release released;
+              found = self.go(limits, [&](const Engine::Found& so_far) {
+                if (on_info.is_none()) return;
+                const nb::gil_scoped_acquire acquired;
+                on_info(describe(so_far));
+              });
+            }
+            return describe(found);
+          },
+          nb::kw_only(), nb::arg("time_ms") = 0, nb::arg("increment_ms") = 0,
+          nb::arg("moves_to_go") = 0, nb::arg("move_time_ms") = 0, nb::arg("nodes") = 0,
+          nb::arg("depth") = 0, nb::arg("on_info") = nb::none());
+  m.def(
+      "exchange_reaches",
+      [](std::string_view fen, std::string_view text, int threshold) {
+        const Board board = parse_fen(fen);
+        return nnue::exchange_reaches(board, parse_uci(board, find_limits(board), text), threshold);
+      },
+      nb::arg("fen"), nb::arg("move"), nb::arg("threshold"));
+  m.def("time_evaluations", &time_evaluations, nb::arg("network"), nb::arg("positions"),
+        nb::arg("seed"), nb::call_guard<nb::gil_scoped_release>());
+}
+
+using FloatMatrix = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using FloatVector = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using IndexVector = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OffsetVector = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Checked once per batch, so that no list can reach outside of the weights.
+static sparse::FeatureLists checked_lists(const IndexVector& indices, const OffsetVector& offsets,
+                                          std::size_t samples, std::size_t features) {
+  bool fits = offsets.size() == samples + 1 && offsets(0) == 0 &&
+              offsets(samples) == static_cast<std::int64_t>(indices.size());
+  for (std::size_t i = 0; fits && i < samples; ++i) fits = offsets(i) <= offsets(i + 1);
+  for (std::size_t i = 0; fits && i < indices.size(); ++i) {
+    fits = indices(i) >= 0 && static_cast<std::size_t>(indices(i)) < features;
+  }
+  if (!fits) throw Error("the feature lists do not fit the layer");
+  return {{indices.data(), indices.size()}, {offsets.data(), offsets.size()}};
+}
+
+static void bind_training(nb::module_& m) {
+  m.def(
+      "feature_lists",
+      [](const FeatureSet& features, const RecordBytes& records, int threads) {
+        const std::size_t samples = records.shape(0);
+        threads = std::clamp(threads, 1, 64);
+        std::vector<std::int32_t> indices[2];
+        std::vector<std::int64_t> offsets[2];
+        {
+          const nb::gil_scoped_release released;
+          std::vector<std::vector<std::int32_t>> parts(2 * static_cast<std::size_t>(threads));
+          std::vector<std::string> errors(threads);
+          for (auto& list : offsets) list.assign(samples + 1, 0);
+          sparse::in_threads(threads, [&](int number) {
+            try {
+              Indices found;
+              const std::size_t last = samples * (number + 1) / threads;
+              for (std::size_t row = samples * number / threads; row < last; ++row) {
+                const Board board = nnue::unpack(record_at(records, row));
+                for (const int half : {0, 1}) {
+                  features.active(
+                      half == 0 ? static_cast<const Placement&>(board) : nnue::turned(board),
+                      found);
+                  auto& part = parts[2 * number + half];
+                  part.insert(part.end(), found.begin(), found.end());
+                  offsets[half][row + 1] = static_cast<std::int64_t>(found.size());
+                }
+              }
+            } catch (const Error& error) {
+              errors[number] = error.what();
+            }
+          });
+          for (const std::string& error : errors) {
+            if (!error.empty()) throw Error(error);
+          }
+          for (const int half : {0, 1}) {
+            for (std::size_t i = 0; i < samples; ++i) offsets[half][i + 1] += offsets[half][i];
+            for (int number = 0; number < threads; ++number) {
+              const auto& part = parts[2 * number + half];
+              indices[half].insert(indices[half].end(), part.begin(), part.end());
+            }
+          }
+        }
+        return nb::make_tuple(
+            to_numpy<std::int32_t>(indices[0]), to_numpy<std::int64_t>(offsets[0]),
+            to_numpy<std::int32_t>(indices[1]), to_numpy<std::int64_t>(offsets[1]));
+      },
+      nb::arg("features"), nb::arg("records"), nb::arg("threads") = 1);
+  m.def(
+      "sparse_forward",
+      [](const FloatMatrix& weights, const FloatVector& bias, const IndexVector& own,
+         const OffsetVector& own_offsets, const IndexVector& other,
+         const OffsetVector& other_offsets, FloatMatrix& out, int threads) {
+        const std::size_t samples = out.shape(0), columns = weights.shape(1);
+        if (bias.size() != columns || out.shape(1) != 2 * columns) {
+          throw Error("the shapes of the sparse layer do not fit together");
+        }
+        const sparse::FeatureLists lists[2] = {
+            checked_lists(own, own_offsets, samples, weights.shape(0)),
+            checked_lists(other, other_offsets, samples, weights.shape(0))};
+        const nb::gil_scoped_release released;
+        sparse::sparse_forward(weights.data(), bias.data(), columns, lists, samples, out.data(),
+                               std::clamp(threads, 1, 64));
+      },
+      nb::arg("weights"), nb::arg("bias"), nb::arg("own"), nb::arg("own_offsets"), nb::arg("other"),
+      nb::arg("other_offsets"), nb::arg("out"), nb::arg("threads") = 1);
+  m.def(
+      "sparse_backward",
+      [](const FloatMatrix& out, const FloatMatrix& gradient, const IndexVector& own,
+         const OffsetVector& own_offsets, const IndexVector& other,
+         const OffsetVector& other_offsets, FloatMatrix& weight_gradient,
+         FloatVector& bias_gradient, int threads) {
+        const std::size_t samples = out.shape(0), columns = weight_gradient.shape(1);
+        if (out.shape(1) != 2 * columns || gradient.shape(1) != 2 * columns ||
+            gradient.shape(0) != samples || bias_gradient.size() != columns) {
+          throw Error("the shapes of the sparse layer do not fit together");
+        }
+        const sparse::FeatureLists lists[2] = {
+            checked_lists(own, own_offsets, samples, weight_gradient.shape(0)),
+            checked_lists(other, other_offsets, samples, weight_gradient.shape(0))};
+        const nb::gil_scoped_release released;
+        sparse::sparse_backward(out.data(), gradient.data(), columns, lists, samples,
+                                weight_gradient.data(), bias_gradient.data(),
+                                std::clamp(threads, 1, static_cast<int>(columns)));
+      },
+      nb::arg("out"), nb::arg("gradient"), nb::arg("own"), nb::arg("own_offsets"), nb::arg("other"),
+      nb::arg("other_offsets"), nb::arg("weight_gradient"), nb::arg("bias_gradient"),
+      nb::arg("threads") = 1);
+}
+
 NB_MODULE(ZEROGAMES_MODULE, m) {
   init_bindings();
   bind_features(m);
   bind_network(m);
+  bind_engine(m);
+  bind_training(m);
   m.def("pack_fen", [](std::string_view fen) {
     const nnue::Record record = nnue::pack(parse_fen(fen, true));
     return nb::bytes(reinterpret_cast<const char*>(&record), sizeof record);

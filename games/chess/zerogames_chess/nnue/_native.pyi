@@ -1,5 +1,9 @@
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
+
+from zerogames_chess.nnue.engine import SearchInfo
 
 class FeatureSet:
     def __init__(self, name: str, top_pairs: NDArray[np.uint16]) -> None: ...
@@ -46,3 +50,54 @@ class Evaluator:
 
 def pack_fen(fen: str) -> bytes: ...
 def unpack_fens(records: NDArray[np.uint8]) -> list[str]: ...
+
+class Engine:
+    def __init__(self, network: Network, hash_mb: int = 16) -> None: ...
+    def set_hash(self, megabytes: int) -> None: ...
+    def new_game(self) -> None: ...
+    def set_position(self, fen: str, moves: Sequence[str], chess960: bool = False) -> None: ...
+    @property
+    def fen(self) -> str: ...
+    @property
+    def black_to_move(self) -> bool: ...
+    def evaluate(self) -> int: ...
+    def stop(self) -> None: ...
+    def allow(self) -> None: ...
+    def go(
+        self,
+        *,
+        time_ms: int = 0,
+        increment_ms: int = 0,
+        moves_to_go: int = 0,
+        move_time_ms: int = 0,
+        nodes: int = 0,
+        depth: int = 0,
+        on_info: Callable[[SearchInfo], None] | None = None,
+    ) -> SearchInfo: ...
+
+def exchange_reaches(fen: str, move: str, threshold: int) -> bool: ...
+def time_evaluations(network: Network, positions: int, seed: int) -> tuple[int, float]: ...
+def feature_lists(
+    features: FeatureSet, records: NDArray[np.uint8], threads: int = 1
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...
+def sparse_forward(
+    weights: NDArray[np.float32],
+    bias: NDArray[np.float32],
+    own: NDArray[np.int32],
+    own_offsets: NDArray[np.int64],
+    other: NDArray[np.int32],
+    other_offsets: NDArray[np.int64],
+    out: NDArray[np.float32],
+    threads: int = 1,
+) -> None: ...
+def sparse_backward(
+    out: NDArray[np.float32],
+    gradient: NDArray[np.float32],
+    own: NDArray[np.int32],
+    own_offsets: NDArray[np.int64],
+    other: NDArray[np.int32],
+    other_offsets: NDArray[np.int64],
+    weight_gradient: NDArray[np.float32],
+    bias_gradient: NDArray[np.float32],
+    threads: int = 1,
+) -> None: ...

@@ -4,12 +4,20 @@ from collections.abc import Callable, Sequence
 
 import tyro
 
+from zerogames_chess.nnue.bench import bench
+from zerogames_chess.nnue.data import data
 from zerogames_chess.nnue.describe import features
+from zerogames_chess.nnue.uci import uci
 
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames nnue`."""
-    commands: dict[str, Callable[..., int]] = {"features": features}
+    commands: dict[str, Callable[..., int]] = {
+        "bench": bench,
+        "data": data,
+        "features": features,
+        "uci": uci,
+    }
     return int(
         tyro.extras.subcommand_cli_from_dict(
             commands,

@@ -1,7 +1,7 @@
 """Games of PGN files as the pipeline needs them: main lines of standard chess, read lazily."""
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -27,12 +27,17 @@ class PlayedGame:
     result: int
     """1, 0 or -1 in White's view."""
 
-    def position(self, ply: int) -> chess.Board:
-        """The position after `ply` moves, without its past."""
+    def positions(self, plies: Sequence[int]) -> list[chess.Board]:
+        """The positions after so many moves each, in ascending order, without their past."""
+        wanted = set(plies)
         board = self.start.copy(stack=False)
-        for move in self.moves[:ply]:
-            board.push(move)
-        return board.copy(stack=False)
+        found = []
+        for ply, move in enumerate([None, *self.moves]):
+            if move is not None:
+                board.push(move)
+            if ply in wanted:
+                found.append(board.copy(stack=False))
+        return found
 
 
 class _Line(chess.pgn.BaseVisitor["_Line"]):

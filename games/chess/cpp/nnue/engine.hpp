@@ -1,0 +1,104 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "../uci.hpp"
+#include "search.hpp"
+
+namespace zerogames::chess::nnue {
+
+/// What a user interface drives: a position, a table and a search.
+class Engine {
+ public:
+  struct Found {
+    SearchInfo info;
+    std::vector<std::string> line;  ///< UCI.
+  };
+  using Report = std::function<void(const Found&)>;
+
+  static constexpr std::size_t kMaxHashMegabytes = 65'536;
+
+  Engine(std::shared_ptr<const Network> network, std::size_t hash_megabytes)
+      : network_(std::move(network)),
+        table_(checked(hash_megabytes)),
+        search_(std::make_unique<Search>(*network_, table_)) {
+    set_position(kStartFen, {}, false);
+  }
+
+  void set_hash(std::size_t megabytes) {
+    const std::scoped_lock lock(searching_);
+    table_.resize(checked(megabytes));
+  }
+  void new_game() {
+    const std::scoped_lock lock(searching_);
+    table_.clear();
+    search_->forget();
+  }
+  /// Throws Error and keeps the old position if any move is not legal.
+  void set_position(std::string_view fen, const std::vector<std::string>& moves, bool chess960) {
+    const std::scoped_lock lock(searching_);
+    Board board = parse_fen(fen, chess960);
+    std::vector<std::uint64_t> past;
+    for (const std::string& text : moves) {
+      past.push_back(board.key());
+      board.play(parse_uci(board, find_limits(board), text));
+      if (board.halfmoves == 0) past.clear();
+    }
+    board_ = board;
+    past_ = std::move(past);
+  }
+  std::string fen() const { return format_fen(board_); }
+  bool black_to_move() const { return board_.black_to_move; }
+
+  /// Blocks until the search ends; the line has at least one move.
+  Found go(const SearchLimits& limits, const Report& report) {
+    const std::scoped_lock lock(searching_);
+    const Board root = board_;
+    const SearchInfo info = search_->run(root, past_, limits, stop_, [&](const SearchInfo& found) {
+      report({found, to_uci(root, found.line)});
+    });
+    return {info, to_uci(root, info.line)};
+  }
+  /// May be called from any thread, also before the search has begun; `go` clears nothing, so call
+  /// `allow` first.
+  void stop() { stop_ = true; }
+  void allow() { stop_ = false; }
+
+  /// The network's score of the position, in the side to move's view.
+  int evaluate() const {
+    Evaluator evaluator(*network_);
+    evaluator.reset(board_);
+    return evaluator.evaluate();
+  }
+  const Counters& counters() const { return search_->counters(); }
+
+ private:
+  static std::size_t checked(std::size_t megabytes) {
+    if (megabytes < 1 || megabytes > kMaxHashMegabytes) {
+      throw Error("hash of " + std::to_string(megabytes) + " MB: must be from 1 to " +
+                  std::to_string(kMaxHashMegabytes));
+    }
+    return megabytes;
+  }
+  static std::vector<std::string> to_uci(Board board, const std::vector<Move>& line) {
+    std::vector<std::string> texts;
+    for (const Move move : line) {
+      if (!is_legal(board, find_limits(board), move)) break;
+      texts.push_back(format_uci(board, move));
+      board.play(move);
+    }
+    return texts;
+  }
+
+  std::shared_ptr<const Network> network_;
+  TranspositionTable table_;
+  std::unique_ptr<Search> search_;
+  std::mutex searching_;
+  std::atomic<bool> stop_ = false;
+  Board board_;
+  std::vector<std::uint64_t> past_;
+};
+
+}  // namespace zerogames::chess::nnue

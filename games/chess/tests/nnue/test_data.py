@@ -1,0 +1,201 @@
+import os
+import stat
+import sys
+from pathlib import Path
+
+import chess
+import chess.pgn
+import numpy as np
+import pytest
+from zerogames_chess.nnue.data import DataOptions, choose_plies, data, is_validation
+from zerogames_chess.nnue.games import read_games
+from zerogames_chess.nnue.labels import Labeller, internal_per_centipawn, is_quiet
+from zerogames_chess.nnue.records import map_records, read_header, unpack_board, unpack_move
+
+from zerogames.errors import UserError
+
+STOCKFISH = Path("/usr/games/stockfish")
+
+ENGINE = '''#!{python}
+"""A small UCI engine that counts material; it dies at the searches listed in a file."""
+import os, sys
+import chess
+board = chess.Board()
+values = {{1: 100, 2: 300, 3: 300, 4: 500, 5: 900, 6: 0}}
+for line in sys.stdin:
+    words = line.split()
+    if words == ["uci"]:
+        print("id name counter 1.0\\nuciok", flush=True)
+    elif words == ["isready"]:
+        print("readyok", flush=True)
+    elif words[:2] == ["position", "fen"]:
+        board = chess.Board(" ".join(words[2:]))
+    elif words[:1] == ["go"]:
+        folder = {folder!r}
+        number = len(os.listdir(folder))
+        open(os.path.join(folder, str(number)), "w").close()
+        if number in {deaths!r}:
+            sys.exit(1)
+        score = sum(values[p.piece_type] * (1 if p.color == board.turn else -1)
+                    for p in board.piece_map().values())
+        move = next(iter(board.legal_moves)).uci()
+        print(f"info depth 1 score cp {{score}} pv {{move}}\\nbestmove {{move}}", flush=True)
+    elif words == ["quit"]:
+        break
+'''
+
+
+def make_engine(folder: Path, deaths: set[int]) -> Path:
+    counts = folder / f"searches-{len(deaths)}"
+    counts.mkdir()
+    path = folder / f"engine-{len(deaths)}"
+    path.write_text(ENGINE.format(python=sys.executable, folder=str(counts), deaths=deaths))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.fixture(scope="module")
+def pgn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Thirty random games; two are alike, one is too short, one has no result."""
+    import random
+
+    generator = random.Random(3)
+    path = tmp_path_factory.mktemp("pgn") / "games.pgn"
+    with path.open("w") as file:
+        for number in range(30):
+            game = chess.pgn.Game()
+            game.headers["Round"] = str(number)
+            node: chess.pgn.GameNode = game
+            board = chess.Board()
+            while not board.is_game_over() and board.ply() < (10 if number == 1 else 60):
+                board.push(generator.choice(list(board.legal_moves)))
+                node = node.add_variation(board.peek())
+            game.headers["Result"] = "*" if number == 2 else ("1-0", "0-1", "1/2-1/2")[number % 3]
+            print(game, end="\n\n", file=file)
+            if number == 0:
+                print(game, end="\n\n", file=file)
+    return path
+
+
+def options(out: Path, pgn: Path, engine: Path, **others: object) -> DataOptions:
+    settings = {"units_per_centipawn": 2.0, "samples_per_game": 4, "chunk": 10, "depth": 1}
+    return DataOptions(out=out, pgn=pgn, engine=engine, **(settings | others))
+
+
+def records_of(out: Path) -> tuple[bytes, bytes]:
+    return tuple(map_records(out / f"{part}.zgd").tobytes() for part in ("training", "validation"))
+
+
+def test_games_without_result_are_passed_over(pgn: Path) -> None:
+    assert len(list(read_games(pgn))) == 30
+
+
+def test_plies_are_chosen_by_the_game_alone(pgn: Path, tmp_path: Path) -> None:
+    settings = options(tmp_path, pgn, STOCKFISH)
+    games = list(read_games(pgn))
+    chosen = [choose_plies(game, settings) for game in games]
+    assert chosen == [choose_plies(game, settings) for game in games]
+    assert chosen[2] == []  # The short one.
+    for game, plies in zip(games, chosen, strict=True):
+        assert len(set(plies)) == len(plies) <= 4
+        assert all(20 <= ply <= len(game.moves) for ply in plies)
+
+
+def test_an_engine_that_dies_loses_nothing(pgn: Path, tmp_path: Path) -> None:
+    steady, dying = make_engine(tmp_path, set()), make_engine(tmp_path, {0, 7, 30})
+    data(options(tmp_path / "steady", pgn, steady, validation=0.3))
+    data(options(tmp_path / "dying", pgn, dying, validation=0.3))
+    assert records_of(tmp_path / "steady") == records_of(tmp_path / "dying")
+    assert len(map_records(tmp_path / "steady" / "training.zgd")) > 20
+
+
+def test_a_stopped_run_is_resumed_without_labelling_again(pgn: Path, tmp_path: Path) -> None:
+    engine = make_engine(tmp_path, set())
+    data(options(tmp_path / "whole", pgn, engine))
+    searches = len(os.listdir(tmp_path / "searches-0"))
+    data(options(tmp_path / "part", pgn, engine, games=12))  # Ends inside the second chunk.
+    data(options(tmp_path / "part", pgn, engine))
+    assert records_of(tmp_path / "whole") == records_of(tmp_path / "part")
+    again = len(os.listdir(tmp_path / "searches-0")) - searches
+    assert again < searches + 10 * 4
+    with pytest.raises(UserError, match=r"other settings \(depth\)"):
+        data(options(tmp_path / "part", pgn, engine, depth=2))
+
+
+def test_positions_are_distinct_and_no_game_is_in_both_parts(pgn: Path, tmp_path: Path) -> None:
+    engine = make_engine(tmp_path, set())
+    settings = options(tmp_path / "out", pgn, engine, validation=0.4, samples_per_game=30)
+    data(settings)
+    training, validation = (
+        map_records(tmp_path / "out" / f"{p}.zgd") for p in ("training", "validation")
+    )
+    keys = [
+        record["board"].tobytes() + bytes([record["black_to_move"]])
+        for record in [*training, *validation]
+    ]
+    assert len(set(keys)) == len(keys)
+    boards = {unpack_board(record).board_fen() for record in validation}
+    for game in read_games(pgn):
+        late = {board.board_fen() for board in game.positions(range(40, 61))}
+        if not is_validation(game.identity, settings):
+            assert not late & boards
+
+
+def test_scores_are_converted_and_results_are_the_movers(pgn: Path, tmp_path: Path) -> None:
+    engine = make_engine(tmp_path, set())
+    data(options(tmp_path / "out", pgn, engine, quiet=False, units_per_centipawn=3.61))
+    path = tmp_path / "out" / "training.zgd"
+    assert read_header(path)["unit"] == "internal"
+    values = {1: 100, 2: 300, 3: 300, 4: 500, 5: 900, 6: 0}
+    results = {
+        board.board_fen(): game.result
+        for game in read_games(pgn)
+        for board in game.positions(range(20, 61))
+    }
+    for record in map_records(path):
+        board = unpack_board(record)
+        sign = 1 if board.turn == chess.WHITE else -1
+        material = sum(
+            values[p.piece_type] * (1 if p.color == board.turn else -1)
+            for p in board.piece_map().values()
+        )
+        assert record["score"] == round(material * 3.61)
+        assert record["result"] == sign * results[board.board_fen()]
+        assert unpack_move(int(record["move"])) in board.legal_moves
+
+
+def test_the_units_trap() -> None:
+    assert internal_per_centipawn("Stockfish 15.1 by the Stockfish developers") == 3.61
+    assert internal_per_centipawn("Stockfish 14.1") == 2.08
+    assert internal_per_centipawn("Stockfish dev-20250101") is None
+    assert internal_per_centipawn("Other 15.1") is None
+
+
+def test_an_unknown_engine_must_name_its_unit(pgn: Path, tmp_path: Path) -> None:
+    engine = make_engine(tmp_path, set())
+    with pytest.raises(UserError, match="units-per-centipawn"):
+        data(options(tmp_path / "out", pgn, engine, units_per_centipawn=0.0))
+    with pytest.raises(UserError, match="does not start"):
+        data(options(tmp_path / "out", pgn, tmp_path / "absent"))
+
+
+@pytest.mark.skipif(not STOCKFISH.exists(), reason="no /usr/games/stockfish")
+def test_stockfish_labels_are_the_side_to_moves_and_quiet_is_quiet() -> None:
+    with Labeller(STOCKFISH, 6, clear_hash=True).open() as labeller:
+        up = labeller.label(chess.Board("4k3/8/8/8/8/8/4Q3/4K3 w - - 0 1"))
+        down = labeller.label(chess.Board("4k3/8/8/8/8/8/4Q3/4K3 b - - 0 1"))
+        assert up.score > 300 > -300 > down.score
+        mate = labeller.label(chess.Board("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1"))
+        assert mate.is_mate
+        board = chess.Board("4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1")
+        taking = labeller.label(board)
+        assert board.is_capture(taking.move)
+        assert not is_quiet(board, taking)
+        assert is_quiet(chess.Board(), labeller.label(chess.Board()))
+
+
+def test_scores_fit_the_record(pgn: Path, tmp_path: Path) -> None:
+    engine = make_engine(tmp_path, set())
+    data(options(tmp_path / "out", pgn, engine, units_per_centipawn=20.0, quiet=False))
+    scores = map_records(tmp_path / "out" / "training.zgd")["score"]
+    assert np.abs(scores.astype(int)).max() < 10_000

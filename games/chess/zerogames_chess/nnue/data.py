@@ -1,0 +1,350 @@
+"""`zerogames nnue data`: positions of games, labelled by an engine, in 40-byte records.
+
+The work is cut into chunks of games. A finished chunk is one small file; a run that is stopped or
+whose engine dies goes on where it was, and gives the same records as one that was not.
+"""
+
+import hashlib
+import json
+import multiprocessing
+import random
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import chess
+import numpy as np
+import tyro
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from zerogames.atomic import write_text_atomically
+from zerogames.errors import UserError
+from zerogames_chess.nnue.games import PlayedGame, read_games
+from zerogames_chess.nnue.labels import Labeller, OpenLabeller, internal_per_centipawn, is_quiet
+from zerogames_chess.nnue.records import (
+    RECORD,
+    map_records,
+    pack_board,
+    pack_move,
+    read_header,
+    write_records,
+)
+from zerogames_chess.nnue.selfplay import random_games
+from zerogames_chess.nnue.uci_client import EngineDied
+
+MAX_SCORE = 10_000
+UNIT = "internal"
+"""What record files hold; printed centipawns are converted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """Label positions of games with a UCI engine."""
+
+    out: tyro.conf.Positional[Path]
+    """Folder for the records; a started one is continued."""
+    pgn: Path | None = None
+    """Games, plain or .gz; without it games are made by the engine from random openings."""
+    games: int = 1_000
+    """At most so many games."""
+    samples_per_game: int = 1
+    """Positions from each game, at different plies from 20 on."""
+    first_ply: int = 20
+    """Earlier positions are left out."""
+    engine: Path = Path("/usr/games/stockfish")
+    """The UCI engine that labels."""
+    depth: int = 9
+    """Its search depth."""
+    clear_hash: bool = False
+    """Whether it forgets between positions: slower, but a label depends on its position alone."""
+    processes: int = 1
+    """Engines at work."""
+    quiet: bool = True
+    """Drop positions in check or whose best move takes or promotes."""
+    units_per_centipawn: float = 0.0
+    """Internal units per printed centipawn; 0: by the engine's name (Stockfish 15.1: 3.61)."""
+    validation: float = 0.05
+    """Share of the games kept for validation."""
+    seed: int = 0
+    """Chooses plies, and games without a PGN."""
+    chunk: int = 64
+    """Games per unit of work."""
+
+
+@dataclass
+class ChunkResult:
+    """Counts of one chunk."""
+
+    number: int
+    kept: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    restarts: int = 0
+    engine: str = ""
+
+
+def game_seed(identity: str, seed: int) -> int:
+    """A number that depends on the game and the run's seed alone."""
+    digest = hashlib.sha256(f"{seed}|{identity}".encode()).digest()
+    return int.from_bytes(digest[:8], "little")
+
+
+def choose_plies(game: PlayedGame, options: DataOptions) -> list[int]:
+    """Different plies, uniform in [first_ply, last]; none for a short game."""
+    plies = range(options.first_ply, len(game.moves) + 1)
+    generator = random.Random(game_seed(game.identity, options.seed))
+    return sorted(generator.sample(plies, min(options.samples_per_game, len(plies))))
+
+
+def is_validation(identity: str, options: DataOptions) -> bool:
+    """Whether all positions of a game are kept for validation."""
+    return game_seed(identity, options.seed) >> 11 < options.validation * 2**53
+
+
+def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
+    """Label positions of games with a UCI engine, several at a time; can be stopped and resumed.
+
+    Args:
+        options: what to label and how.
+    """
+    console = Console(stderr=True)
+    _check(options)
+    with Labeller(options.engine, options.depth).open() as labeller:
+        name = labeller.name
+    units = options.units_per_centipawn or internal_per_centipawn(name)
+    if units is None:
+        raise UserError(
+            f"the unit of '{name}' is not known; say --units-per-centipawn "
+            "(internal units, where a pawn is about 208, per printed centipawn)"
+        )
+    _prepare_folder(options, name, units)
+    began = time.monotonic()
+    results: list[ChunkResult] = []
+    with Progress(
+        TextColumn("labelling"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=console,
+    ) as progress:
+        total = -(-options.games // options.chunk)
+        task = progress.add_task("label", total=total, rate="")
+        for result in _run_chunks(options, units):
+            results.append(result)
+            labelled = sum(r.kept + sum(r.dropped.values()) for r in results if r.engine)
+            rate = labelled / max(1e-9, time.monotonic() - began)
+            progress.update(task, advance=1, rate=f"{rate:,.0f} labels/s")
+    _merge(options, name, units, results, console)
+    return 0
+
+
+def _check(options: DataOptions) -> None:
+    if min(options.games, options.samples_per_game, options.processes, options.chunk) < 1:
+        raise UserError("games, samples per game, processes and chunk must be at least 1")
+    if not 1 <= options.depth <= 40:
+        raise UserError(f"depth {options.depth}: must be from 1 to 40")
+    if not 0 <= options.validation < 1:
+        raise UserError(f"validation {options.validation}: must be from 0 to below 1")
+    if options.pgn is not None and not options.pgn.is_file():
+        raise UserError(f"there is no PGN file {options.pgn}")
+
+
+def _settings(options: DataOptions, name: str, units: float) -> dict[str, object]:
+    """Everything that decides what the records are; not how fast they come."""
+    settings = asdict(options) | {"engine": name, "units_per_centipawn": units}
+    for irrelevant in ("out", "processes", "games"):
+        del settings[irrelevant]
+    return {
+        key: str(value) if isinstance(value, Path) else value for key, value in settings.items()
+    }
+
+
+def _prepare_folder(options: DataOptions, name: str, units: float) -> None:
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / "settings.json"
+    settings = _settings(options, name, units)
+    if path.exists():
+        known = json.loads(path.read_text())
+        if known != settings:
+            wrong = ", ".join(sorted(key for key in settings if known.get(key) != settings[key]))
+            raise UserError(
+                f"{options.out} was begun with other settings ({wrong}); use them or another folder"
+            )
+    else:
+        write_text_atomically(path, json.dumps(settings, indent=1, sort_keys=True))
+
+
+def _chunk_path(options: DataOptions, number: int) -> Path:
+    return options.out / "chunks" / f"{number:06d}.zgd"
+
+
+def _chunks(options: DataOptions) -> Iterator[tuple[int, list[PlayedGame]]]:
+    source: Iterable[PlayedGame]
+    if options.pgn is not None:
+        source = read_games(options.pgn)
+    else:
+        source = random_games(options.engine, options.seed)
+    games = islice(iter(source), options.games)
+    number = 0
+    while block := list(islice(games, options.chunk)):
+        yield number, block
+        number += 1
+
+
+def _run_chunks(options: DataOptions, units: float) -> Iterator[ChunkResult]:
+    """Label every chunk that has no file yet; bounded by the number of processes."""
+    _chunk_path(options, 0).parent.mkdir(exist_ok=True)
+
+    def jobs() -> Iterator[tuple[DataOptions, float, int, list[PlayedGame]]]:
+        for number, block in _chunks(options):
+            yield options, units, number, block
+
+    if options.processes == 1:
+        yield from map(_label_chunk, jobs())
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.processes, mp_context=context) as pool:
+        running: set[Future[ChunkResult]] = set()
+        for job in jobs():
+            running.add(pool.submit(_label_chunk, job))
+            # A few chunks in flight keep every engine busy and the memory small.
+            if len(running) >= 2 * options.processes:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+        yield from (future.result() for future in running)
+
+
+def _label_chunk(job: tuple[DataOptions, float, int, list[PlayedGame]]) -> ChunkResult:
+    """Label the games of one chunk and write its file; a done one is only counted."""
+    options, units, number, games = job
+    result = ChunkResult(number)
+    path = _chunk_path(options, number)
+    header = read_header(path) if path.exists() else {}
+    # The last chunk of a run with fewer games is made anew.
+    if header.get("games") == len(games):
+        result.kept = len(map_records(path))
+        dropped = header.get("dropped", {})
+        if isinstance(dropped, dict):
+            result.dropped = Counter({str(key): int(value) for key, value in dropped.items()})
+        return result
+    records: dict[bool, list[NDArray[np.void]]] = {False: [], True: []}
+    pending = [
+        (game, board) for game in games for board in game.positions(choose_plies(game, options))
+    ]
+    result.dropped["short game"] += sum(not choose_plies(game, options) for game in games)
+    labeller = Labeller(options.engine, options.depth, options.clear_hash)
+    failures = 0
+    while pending:
+        try:
+            with labeller.open() as engine:
+                result.engine = engine.name
+                while pending:
+                    game, board = pending[0]
+                    record = _label_position(engine, game, board, options, units, result)
+                    if record is not None:
+                        records[is_validation(game.identity, options)].append(record)
+                    pending.pop(0)
+                    failures = 0
+        except EngineDied as error:
+            # What is labelled is kept; a position that kills the engine twice is left out.
+            result.restarts += 1
+            failures += 1
+            if failures >= 2 and pending:
+                pending.pop(0)
+                result.dropped["engine died"] += 1
+                failures = 0
+            if result.restarts > 20:
+                raise UserError(f"{options.engine} dies again and again: {error}") from None
+    training, validation = records[False], records[True]
+    result.kept = len(training) + len(validation)
+    header = {
+        "games": len(games),
+        "training": len(training),
+        "dropped": dict(result.dropped),
+    }
+    whole = np.concatenate([*training, *validation]) if result.kept else np.zeros(0, RECORD)
+    write_records(path, whole, header)
+    return result
+
+
+def _label_position(
+    engine: OpenLabeller,
+    game: PlayedGame,
+    board: chess.Board,
+    options: DataOptions,
+    units: float,
+    result: ChunkResult,
+) -> NDArray[np.void] | None:
+    if board.is_game_over():
+        result.dropped["game over"] += 1
+        return None
+    label = engine.label(board)
+    score = round(label.score * units)
+    if label.is_mate or abs(score) >= MAX_SCORE:
+        result.dropped["mate or decided"] += 1
+        return None
+    if options.quiet and not is_quiet(board, label):
+        result.dropped["not quiet"] += 1
+        return None
+    record = np.zeros(1, RECORD)
+    record["board"] = pack_board(board)
+    record["black_to_move"] = board.turn == chess.BLACK
+    record["result"] = game.result if board.turn == chess.WHITE else -game.result
+    record["score"] = score
+    record["ply"] = min(board.ply(), 65_535)
+    record["move"] = pack_move(label.move)
+    return record
+
+
+def _merge(
+    options: DataOptions, name: str, units: float, results: list[ChunkResult], console: Console
+) -> None:
+    """Put the chunks together in their order, each position once."""
+    seen: set[bytes] = set()
+    parts: dict[str, list[NDArray[np.void]]] = {"training": [], "validation": []}
+    duplicates = 0
+    numbers = sorted(result.number for result in results)
+    # Validation first: a position that is in both stays there and never reaches training.
+    for part in ("validation", "training"):
+        for number in numbers:
+            path = _chunk_path(options, number)
+            records = np.array(map_records(path))
+            boundary = read_header(path)["training"]
+            if not isinstance(boundary, int):
+                raise UserError(f"{path}: the header is damaged; delete the file and run again")
+            chosen = records[:boundary] if part == "training" else records[boundary:]
+            fresh = np.ones(len(chosen), bool)
+            for row, record in enumerate(chosen):
+                key = record["board"].tobytes() + bytes([record["black_to_move"]])
+                fresh[row] = key not in seen
+                seen.add(key)
+            duplicates += int((~fresh).sum())
+            parts[part].append(chosen[fresh])
+    dropped = sum((result.dropped for result in results), Counter({"duplicate": duplicates}))
+    header = {
+        "unit": UNIT,
+        "units_per_centipawn": units,
+        "engine": name,
+        "depth": options.depth,
+        "clear_hash": options.clear_hash,
+        "origin": options.pgn.name if options.pgn else "engine games from random openings",
+        "seed": options.seed,
+        "quiet": options.quiet,
+        "dropped": dict(dropped),
+    }
+    for part, arrays in parts.items():
+        records = np.concatenate(arrays) if arrays else np.zeros(0, RECORD)
+        write_records(options.out / f"{part}.zgd", records, header | {"part": part})
+        console.print(f"{part}: {len(records):,} positions in {options.out / part}.zgd")
+    console.print(
+        "dropped: " + (", ".join(f"{v:,} {k}" for k, v in dropped.items() if v) or "none")
+    )
+    restarts = sum(result.restarts for result in results)
+    if restarts:
+        console.print(f"the engine was started again {restarts} times; nothing was lost")

@@ -1,0 +1,112 @@
+"""Scores from a UCI engine, and the unit they are in."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import chess
+
+from zerogames.errors import UserError
+from zerogames_chess.nnue.uci_client import EngineDied, UciClient
+
+MATE = 32_000
+"""A mate's score in centipawns; no quiet score comes near."""
+
+_STOCKFISH = re.compile(r"^Stockfish (\d+)(?:\.(\d+))?\b")
+_NORMALIZED = {(15, 1): 361, (16, 0): 328, (16, 1): 356}
+"""Internal units per 100 printed centipawns, by Stockfish version; before 15.1 nothing was
+normalised and a printed centipawn was 208 / 100 units."""
+_OLD_PAWN = 208
+
+
+@dataclass(frozen=True)
+class Label:
+    """What an engine thinks of a position; the score is the side to move's, in centipawns."""
+
+    score: int
+    move: chess.Move | None
+    is_mate: bool
+
+
+def internal_per_centipawn(engine_name: str) -> float | None:
+    """How many internal units a printed centipawn is, if the engine is a known Stockfish.
+
+    From version 15.1 on Stockfish prints normalised centipawns, where 100 means even chances to
+    win, while the scalings of the losses are for internal units.
+    """
+    match = _STOCKFISH.match(engine_name)
+    if match is None:
+        return None
+    version = int(match[1]), int(match[2] or 0)
+    if version < (15, 1):
+        return _OLD_PAWN / 100
+    if version in _NORMALIZED:
+        return _NORMALIZED[version] / 100
+    return None
+
+
+@dataclass(frozen=True)
+class Labeller:
+    """How to label: an engine, a depth, and whether it forgets between positions."""
+
+    engine: Path
+    depth: int = 9
+    clear_hash: bool = False
+
+    @contextmanager
+    def open(self) -> Iterator["OpenLabeller"]:
+        """Start the engine; it is stopped in the end."""
+        try:
+            client = UciClient(self.engine)
+        except EngineDied as error:
+            raise UserError(f"{self.engine} does not start as a UCI engine: {error}") from None
+        with client:
+            client.set_option("Threads", 1)
+            yield OpenLabeller(self, client)
+
+
+@dataclass
+class OpenLabeller:
+    """A running engine."""
+
+    settings: Labeller
+    client: UciClient
+
+    @property
+    def name(self) -> str:
+        """As the engine calls itself."""
+        return self.client.name
+
+    def label(self, board: chess.Board) -> Label:
+        """Search one position.
+
+        Raises:
+            EngineDied: if the engine has.
+        """
+        if self.settings.clear_hash:
+            self.client.new_game()
+        words, best = self.client.go(board, f"depth {self.settings.depth}")
+        place = words.index("score")
+        try:
+            kind, value = words[place + 1], int(words[place + 2])
+            move = chess.Move.from_uci(best)
+        except (ValueError, IndexError) as error:
+            raise EngineDied(f"unexpected answer: {error}") from None
+        if move not in board.legal_moves:
+            raise EngineDied(f"{best} is not a legal move")
+        if kind == "mate":
+            return Label(MATE if value > 0 else -MATE, move, True)
+        return Label(value, move, False)
+
+
+def is_quiet(board: chess.Board, label: Label) -> bool:
+    """Not in check, the best move neither takes nor promotes, no mate in sight."""
+    return (
+        label.move is not None
+        and not label.is_mate
+        and not board.is_check()
+        and not board.is_capture(label.move)
+        and label.move.promotion is None
+    )
