@@ -8,6 +8,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <ctime>
 #include <random>
 
 #include "engine.hpp"
@@ -185,7 +186,8 @@ static std::pair<std::uint64_t, double> time_evaluations(const Network& network,
   }
   nnue::Evaluator evaluator(network);
   std::uint64_t evaluated = 0;
-  const auto began = std::chrono::steady_clock::now();
+  // Processor time: on a shared machine the clock says little.
+  const std::clock_t began = std::clock();
   for (const auto& steps : games) {
     evaluator.reset(steps[0].board);
     evaluator.evaluate();
@@ -196,8 +198,7 @@ static std::pair<std::uint64_t, double> time_evaluations(const Network& network,
     }
     evaluated += steps.size();
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-  return {evaluated, seconds.count()};
+  return {evaluated, static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC};
 }
 
 static nb::dict describe(const nnue::Engine::Found& found) {
@@ -324,6 +325,26 @@ static void bind_training(nb::module_& m) {
             to_numpy<std::int32_t>(indices[1]), to_numpy<std::int64_t>(offsets[1]));
       },
       nb::arg("features"), nb::arg("records"), nb::arg("threads") = 1);
+  m.def(
+      "successors",
+      [](const RecordBytes& records, std::uint64_t seed) {
+        std::vector<std::uint8_t> best, other, usable(records.shape(0));
+        const auto append = [](std::vector<std::uint8_t>& to, const nnue::Record& record) {
+          const auto* bytes = reinterpret_cast<const std::uint8_t*>(&record);
+          to.insert(to.end(), bytes, bytes + sizeof record);
+        };
+        for (std::size_t row = 0; row < usable.size(); ++row) {
+          nnue::Record after_best{}, after_other{};
+          usable[row] = nnue::successors(record_at(records, row), hash_combine(seed, row),
+                                         after_best, after_other);
+          if (!usable[row]) continue;
+          append(best, after_best);
+          append(other, after_other);
+        }
+        return nb::make_tuple(to_numpy<std::uint8_t>(usable), to_numpy<std::uint8_t>(best),
+                              to_numpy<std::uint8_t>(other));
+      },
+      nb::arg("records"), nb::arg("seed"));
   m.def(
       "sparse_forward",
       [](const FloatMatrix& weights, const FloatVector& bias, const IndexVector& own,

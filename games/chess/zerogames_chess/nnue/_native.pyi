@@ -80,6 +80,9 @@ def time_evaluations(network: Network, positions: int, seed: int) -> tuple[int, 
 def feature_lists(
     features: FeatureSet, records: NDArray[np.uint8], threads: int = 1
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...
+def successors(
+    records: NDArray[np.uint8], seed: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]: ...
 def sparse_forward(
     weights: NDArray[np.float32],
     bias: NDArray[np.float32],
