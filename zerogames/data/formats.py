@@ -4,8 +4,8 @@ A plugin offers its kinds through the entry-point group `zerogames.data`: an ent
 game, that names a function from a `Game` to a `GameData`. Shards are read for every game.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol
@@ -116,11 +116,22 @@ class DataFormat(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FileWriter:
+    """Writes a game as a file of another program."""
+
+    suffix: str
+    write: Callable[[GameRecord], bytes]
+    """Raises `UserError` for a game that cannot be written."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class GameData:
     """What a plugin knows about data."""
 
     formats: Sequence[DataFormat] = ()
     replay: ReplaySamples | None = None
+    writers: Mapping[str, FileWriter] = field(default_factory=dict)
+    """By the name users write, e.g. `lc0`."""
 
 
 def get_game_data(game: Game) -> GameData:
@@ -129,7 +140,7 @@ def get_game_data(game: Game) -> GameData:
 
     point = _entry_points().get(game.spec.name)
     found: GameData = point.load()(game) if point is not None else GameData()
-    return GameData(formats=(ShardFormat(), *found.formats), replay=found.replay)
+    return replace(found, formats=(ShardFormat(), *found.formats))
 
 
 @cache

@@ -1,6 +1,7 @@
 """Cutting long text files where a game begins."""
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
 
@@ -11,14 +12,20 @@ from zerogames.errors import UserError
 BLOCK_BYTES = 1 << 18
 MAX_GAME_BYTES = 1 << 24
 """Text without the beginning of a game that is longer is refused."""
+_BLANK = re.compile(rb"\s*")
 
 
 def cut_text(
-    file: DataFile, mark: bytes, *, keep: int, block_bytes: int = BLOCK_BYTES
+    file: DataFile,
+    boundary: re.Pattern[bytes],
+    *,
+    preamble: re.Pattern[bytes] = _BLANK,
+    block_bytes: int = BLOCK_BYTES,
 ) -> Iterator[Block]:
-    """Cut a text before every `mark`, `keep` bytes into it, to blocks of about `block_bytes`.
+    """Cut a text where `boundary` ends, which is where a game begins, to blocks of some size.
 
-    Each block knows how many marks came before it. Raises `UserError` for damaged files; what came
+    Each block knows how many games came before it; a beginning that `preamble` matches is no game.
+    Raises `UserError` for damaged files; what came
     before the damage has been given by then.
     """
     first_game = 0
@@ -35,20 +42,18 @@ def cut_text(
                 break
             if len(held) < block_bytes:
                 continue
-            cut = held.rfind(mark)
-            if cut <= 0:
+            cuts = [match.end() for match in boundary.finditer(held) if match.end() > 0]
+            if not cuts:
                 if len(held) > MAX_GAME_BYTES:
                     raise UserError(f"{file.name}: no game begins within {MAX_GAME_BYTES} bytes")
                 continue
-            block, held = held[: cut + keep], held[cut + keep :]
+            block, held = held[: cuts[-1]], held[cuts[-1] :]
             yield _block(file, block, first_game)
-            first_game += _count(block, mark, keep)
+            first_game += len(cuts)
+            if preamble.fullmatch(block, 0, cuts[0]):
+                first_game -= 1
     if held.strip():
         yield _block(file, held, first_game)
-
-
-def _count(block: bytes, mark: bytes, keep: int) -> int:
-    return block.count(mark) + block.startswith(mark[keep:])
 
 
 def _block(file: DataFile, data: bytes, first_game: int) -> Block:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from zerogames_chess import _data, _native
-from zerogames_chess.data.pgn import to_record
+from zerogames_chess.data.pgn import _EVENT, _PREAMBLE, to_record
 from zerogames_chess.pgn import read_pgn
 
 from zerogames.data.files import DataFile
@@ -235,7 +235,7 @@ def test_blocks_do_not_change_what_is_read(tmp_path: Path) -> None:
     wanted = [game.actions.tolist() for game in _data.read_pgn(data)]
     for size in (100, 1000, 10_000, 1_000_000):
         found, numbers = [], []
-        for block in cut_text(file, b'\n[Event "', keep=1, block_bytes=size):
+        for block in cut_text(file, _EVENT, preamble=_PREAMBLE, block_bytes=size):
             numbers.append(block.first_game)
             assert block.first_game == len(found)
             found += [game.actions.tolist() for game in _data.read_pgn(block.load())]

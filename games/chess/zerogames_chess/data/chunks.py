@@ -7,7 +7,6 @@ are cut where a record does not follow the one before it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -142,8 +141,3 @@ def write_chunk(record: GameRecord) -> bytes:
         np.empty(0, np.uint8) if search is None else (search.kinds == _PROVED).astype(np.uint8),
         record.result,
     )
-
-
-def chunk_name(folder: Path, number: int) -> Path:
-    """As the engine names its files."""
-    return folder / f"game_{number:06d}.gz"

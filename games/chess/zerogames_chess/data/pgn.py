@@ -1,5 +1,6 @@
 """PGN files of any size, through the native parser."""
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,8 +12,9 @@ from zerogames.data.record_game import RecordGame
 from zerogames.data.text_blocks import cut_text
 from zerogames_chess import _data
 
-_EVENT = b'\n[Event "'
-_AFTER_EMPTY_LINE = b"\n\n["
+_EVENT = re.compile(rb'\n(?=\[Event ")')
+_AFTER_EMPTY_LINE = re.compile(rb"\n\r?\n(?=\[)")
+_PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|%[^\n]*\n)*")
 _NONE = SEARCH_KINDS.index("none")
 # What a record says in other ways.
 _DERIVED_TAGS = ("FEN", "SetUp", "Variant", "Result", "Termination")
@@ -35,8 +37,8 @@ class PgnFormat:
     def blocks(self, file: DataFile) -> Iterator[Block]:
         """Whole games, a few hundred kilobytes at a time."""
         has_events = b'[Event "' in file.head()
-        mark = _EVENT if has_events else _AFTER_EMPTY_LINE
-        yield from cut_text(file, mark, keep=mark.index(b"["))
+        boundary = _EVENT if has_events else _AFTER_EMPTY_LINE
+        yield from cut_text(file, boundary, preamble=_PREAMBLE)
 
     def games(self, block: Block, context: ReadContext) -> Iterator[DataGame]:
         """The main lines; broken games go to the problems by number and players."""
