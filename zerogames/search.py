@@ -14,7 +14,7 @@ may be used by one thread at a time; the GIL is released inside.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,13 @@ class Search(Protocol):
 
     def fix_gumbels(self, noise: Sequence[float]) -> None:
         """Use this Gumbel noise per action from the next root on, instead of drawing it."""
+
+    def tree(self) -> dict[str, NDArray[Any]]:
+        """The whole tree as columns, parents first, each node in its own player's view.
+
+        `parent` (index, -1 for the root), `action`, `visits`, `num_legal`, `value`, `prior`,
+        `net_value`, and the proven bounds `low` and `high`.
+        """
 
     @property
     def state(self) -> State:

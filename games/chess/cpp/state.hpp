@@ -31,6 +31,15 @@ class KeyHistory {
     return found;
   }
 
+  /// Plies back to the last occurrence of the newest key; 0 if there is none.
+  int plies_since_repetition() const {
+    const int newest = static_cast<int>(size_) - 1;
+    for (int i = newest - 4; i >= 0; i -= 2) {
+      if (keys_[i] == keys_[newest]) return newest - i;
+    }
+    return 0;
+  }
+
  private:
   std::size_t size_ = 0;
   std::array<std::uint64_t, 104> keys_;
@@ -56,6 +65,9 @@ class State {
   const Limits& limits() const { return limits_; }
   /// How often this position was there before.
   int repetitions() const { return repetitions_; }
+  int plies_since_repetition() const {
+    return repetitions_ > 0 ? keys_.plies_since_repetition() : 0;
+  }
   bool in_check() const { return limits_.checkers != 0; }
 
   int action_size() const { return kNumActions; }

@@ -219,7 +219,7 @@ struct BoundSearch {
   template <class T, class Get>
   nb::object column(Get get) const {
     std::vector<T> values;
-    for (const RootChild& child : search.root_children()) {
+    for (const RootChild& child : search.view().children()) {
       values.push_back(static_cast<T>(get(child)));
     }
     return to_array(values);
@@ -299,6 +299,41 @@ struct BoundPool {
   std::size_t action_size;
 };
 
+/// The whole tree as columns, parents before children.
+inline nb::dict tree_columns(const Tree& tree) {
+  std::vector<std::int32_t> parent, action, visits, num_legal;
+  std::vector<double> value;
+  std::vector<float> prior, net_value;
+  std::vector<std::int8_t> low, high;
+  std::vector<std::pair<NodeId, std::int32_t>> open = {{tree.root(), -1}};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const Node& node = tree[open[i].first];
+    parent.push_back(open[i].second);
+    action.push_back(i == 0 ? -1 : node.action);
+    visits.push_back(static_cast<std::int32_t>(node.visits));
+    num_legal.push_back(node.num_edges);
+    value.push_back(node.value);
+    prior.push_back(node.prior);
+    net_value.push_back(node.net_value);
+    low.push_back(node.low);
+    high.push_back(node.high);
+    for (const NodeId child : tree.children(node)) {
+      open.emplace_back(child, static_cast<std::int32_t>(i));
+    }
+  }
+  nb::dict columns;
+  columns["parent"] = to_array(parent);
+  columns["action"] = to_array(action);
+  columns["visits"] = to_array(visits);
+  columns["num_legal"] = to_array(num_legal);
+  columns["value"] = to_array(value);
+  columns["prior"] = to_array(prior);
+  columns["net_value"] = to_array(net_value);
+  columns["low"] = to_array(low);
+  columns["high"] = to_array(high);
+  return columns;
+}
+
 template <Game G>
 nb::object bind_one_search(nb::module_& m, const std::string& name) {
   using Self = BoundSearch<G>;
@@ -344,20 +379,22 @@ nb::object bind_one_search(nb::module_& m, const std::string& name) {
           "choose",
           [](Self& self, std::optional<double> temperature) {
             const int ply = self.search.root_state().plies();
-            return self.search.choose(
-                temperature.value_or(temperature_at(self.context.settings, ply)));
+            return self.search.view().choose(
+                temperature.value_or(temperature_at(self.context.settings, ply)),
+                self.search.random());
           },
           nb::arg("temperature") = nb::none())
       .def(
           "principal_variation",
           [](const Self& self, std::size_t length) {
-            return to_int32_array(self.search.principal_variation(length));
+            return to_int32_array(self.search.view().principal_variation(length));
           },
           nb::arg("length") = 256)
       .def(
           "fix_gumbels",
           [](Self& self, std::vector<double> noise) { self.search.fix_gumbels(std::move(noise)); },
           nb::arg("noise"))
+      .def("tree", [](const Self& self) { return tree_columns(self.search.tree()); })
       .def_prop_ro("state", [](const Self& self) { return to_python(self.search.root_state()); })
       .def_prop_ro("done", [](const Self& self) { return self.search.done(); })
       .def_prop_ro("tree_size", [](const Self& self) { return self.search.tree().size(); })
@@ -396,7 +433,7 @@ nb::object bind_one_search(nb::module_& m, const std::string& name) {
             return self.template column<float>([](const RootChild& child) { return child.prior; });
           })
       .def_prop_ro("raw_priors",
-                   [](const Self& self) { return to_array(self.search.raw_priors()); })
+                   [](const Self& self) { return to_array(self.search.view().raw_priors()); })
       .def_prop_ro("values",
                    [](const Self& self) {
                      return self.template column<double>([](const RootChild& child) {
@@ -426,7 +463,7 @@ nb::object bind_one_search(nb::module_& m, const std::string& name) {
                          [](const RootChild& child) { return child.high; });
                    })
       .def_prop_ro("policy_target",
-                   [](const Self& self) { return to_array(self.search.policy_target()); })
+                   [](const Self& self) { return to_array(self.search.view().policy_target()); })
       .def_prop_ro("cache_hits", [](const Self& self) { return self.context.cache.hits(); })
       .def_prop_ro("cache_misses", [](const Self& self) { return self.context.cache.misses(); })
       .def_prop_rw(

@@ -222,16 +222,17 @@ class GamePool {
     if (slot.policy_plies > 0) {
       --slot.policy_plies;
       std::vector<double> weights;
-      for (const float prior : slot.search.raw_priors()) weights.push_back(prior);
+      for (const float prior : slot.search.view().raw_priors()) weights.push_back(prior);
       const std::size_t chosen =
           sample_weights(weights, settings_.policy_plies_temperature, slot.random);
-      const Action action = slot.search.root_children()[chosen].action;
+      const Action action = slot.search.view().children()[chosen].action;
       log_unsearched(slot.log, action, SearchKind::kPolicy);
       go_on(slot, action);
       return;
     }
     const int ply = slot.search.root_state().plies();
-    const Action action = slot.search.choose(temperature_at(context_.settings, ply));
+    const Action action =
+        slot.search.view().choose(temperature_at(context_.settings, ply), slot.search.random());
     if (log_search(slot, action)) go_on(slot, action);
   }
 
@@ -258,10 +259,11 @@ class GamePool {
   bool log_search(Slot& slot, Action action) {
     const Search<G>& search = slot.search;
     GameLog& log = slot.log;
-    const auto children = search.root_children();
-    const auto target = search.policy_target();
-    const Node& root = search.root();
-    const bool proven = context_.settings.solver && root.proven();
+    const RootView view = search.view();
+    const auto children = view.children();
+    const auto target = view.policy_target();
+    const Node& root = view.root();
+    const bool proven = view.proven();
     const double root_value = proven ? root.low : root.value;
     std::size_t best = 0, played = 0;
     double visits = 0;

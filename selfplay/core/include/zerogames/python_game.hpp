@@ -60,6 +60,12 @@ class PythonGame {
   std::uint64_t position_key() const { return get<std::uint64_t>("position_key"); }
   std::uint64_t observation_key() const { return get<std::uint64_t>("observation_key"); }
 
+  /// 0 if the Python game does not tell.
+  int plies_since_repetition() const {
+    if (!nanobind::hasattr(state_, "plies_since_repetition")) return 0;
+    return get<int>("plies_since_repetition");
+  }
+
   Shape observation_shape(const Encoding& encoding) const {
     const nanobind::object shape = observation(encoding).attr("shape");
     if (nanobind::len(shape) != 3) throw Error("observe must give planes, height and width");

@@ -24,6 +24,8 @@
 #include "zerogames/hash.hpp"
 #include "zerogames/puct.hpp"
 #include "zerogames/random.hpp"
+#include "zerogames/repetition.hpp"
+#include "zerogames/root_view.hpp"
 #include "zerogames/search_settings.hpp"
 #include "zerogames/solver.hpp"
 #include "zerogames/tree.hpp"
@@ -99,8 +101,9 @@ class Search {
     }
     tree_.advance(static_cast<std::uint32_t>(index), scratch_tree_);
     forget_root();
-    Node& root = tree_[tree_.root()];
-    root.visits = 1 + visited_below(root);  // visits that ended at a proven node drop out
+    if (settings().two_fold_draws) forget_repetitions(tree_, tree_.root());
+    // A root is searched and read even if it is proven: visits that ended in it drop out.
+    recompute(tree_, tree_[tree_.root()]);
   }
 
   /// Begins a search of the present position with a new budget.
@@ -140,13 +143,13 @@ class Search {
       id = is_new ? tree_.add_child(node) : tree_.children(node)[slot];
       path_.push_back(id);
       const Node& child = tree_[id];
-      if (!is_new && child.proven()) {
+      if (child.proven()) {
         backup(path_, child.value, child.draw, child.moves_left);
         return Step::kResolved;
       }
-      if (!is_new && !child.expanded) return collide();
+      if (child.in_flight > 0 && !child.expanded) return collide();
       state_.play(child.action);
-      if (is_new) return reach_leaf();
+      if (!child.expanded) return reach_leaf();
     }
   }
 
@@ -218,98 +221,9 @@ class Search {
   /// Uses these numbers, by action, instead of drawn Gumbel noise; none: draw again.
   void fix_gumbels(std::vector<double> noise) { fixed_gumbels_ = std::move(noise); }
 
-  /// All legal root actions, ascending.
-  std::vector<RootChild> root_children() const {
-    const Node& root = this->root();
-    std::vector<RootChild> rows;
-    if (!root.expanded) return rows;
-    const auto children = tree_.children(root);
-    const auto actions = tree_.actions(root);
-    const auto priors = tree_.priors(root);
-    for (std::uint32_t i = 0; i < root.num_edges; ++i) {
-      const bool visited = i < children.size() && tree_[children[i]].visits > 0;
-      rows.push_back(visited ? describe(tree_[children[i]]) : RootChild());
-      rows.back().action = actions[i];
-      rows.back().prior = priors[i];
-    }
-    std::ranges::sort(rows, {}, &RootChild::action);
-    return rows;
-  }
-
-  /// The root's priors without noise or temperature, by ascending legal action.
-  std::span<const float> raw_priors() const { return raw_priors_; }
-
-  /// What the policy should learn, by ascending legal action; sums to one.
-  std::vector<double> policy_target() const {
-    const auto children = root_children();
-    std::vector<double> target(children.size());
-    if (children.empty()) return target;
-    const bool proven = settings().solver && root().proven();
-    if (proven && root().low == 1) {
-      std::size_t best = 0;
-      for (std::size_t i = 1; i < children.size(); ++i) {
-        if (better_child(children[i], children[best])) best = i;
-      }
-      target[best] = 1;
-      return target;
-    }
-    if (settings().algorithm == Algorithm::kGumbel && !proven) {
-      const CompletedValues completed(settings(), tree_, root(), root_state_.action_size());
-      for (std::size_t i = 0; i < children.size(); ++i) {
-        const double q = children[i].visits > 0 ? children[i].value : completed.mixed();
-        target[i] = raw_priors_[i] * std::exp(completed.sigma(q) - completed.highest_sigma());
-      }
-    } else {
-      target = root_weights(children);
-      if (settings().solver) {
-        double open = 0;
-        for (std::size_t i = 0; i < children.size(); ++i) {
-          if (!children[i].lost()) open += target[i];
-        }
-        for (std::size_t i = 0; i < children.size(); ++i) {
-          if (open > 0 && children[i].lost()) target[i] = 0;
-        }
-      }
-    }
-    double total = 0;
-    for (const double weight : target) total += weight;
-    for (std::size_t i = 0; i < target.size(); ++i) {
-      target[i] = total > 0 ? target[i] / total : children[i].prior;
-    }
-    return target;
-  }
-
-  /// The action to play with the given temperature (0: the best one); after at least one
-  /// evaluation of the root.
-  Action choose(double temperature) {
-    const auto children = root_children();
-    if (children.empty()) throw Error("the root is not evaluated yet");
-    if (settings().algorithm == Algorithm::kGumbel) return children[gumbel_choice(children)].action;
-    std::vector<double> weights = root_weights(children);
-    if (settings().lcb) {
-      weights = lcb_weights(children, weights, settings().lcb_stdevs, settings().lcb_min_share);
-    }
-    return children[choose_child(settings(), children, weights, temperature, random_)].action;
-  }
-
-  /// The best line, at most `length` actions.
-  std::vector<Action> principal_variation(std::size_t length) const {
-    std::vector<Action> line;
-    const Node* node = &root();
-    while (line.size() < length && node->num_children > 0) {
-      const Node* best = nullptr;
-      RootChild best_row;
-      for (const NodeId id : tree_.children(*node)) {
-        const Node& child = tree_[id];
-        if (child.visits == 0) continue;
-        const RootChild row = describe(child);
-        if (!best || better_child(row, best_row)) best = &child, best_row = row;
-      }
-      if (!best) break;
-      line.push_back(best->action);
-      node = best;
-    }
-    return line;
+  /// What the search found at the root.
+  RootView view() const {
+    return {settings(), tree_, raw_priors_, gumbels_, root_state_.action_size(), budget_.explore};
   }
 
  private:
@@ -320,21 +234,6 @@ class Search {
     std::uint64_t key = 0;
     int side = 0;  ///< player to move
   };
-
-  /// A visited child in its parent's view.
-  static RootChild describe(const Node& child) {
-    RootChild row;
-    row.action = child.action;
-    row.prior = child.prior;
-    row.visits = child.visits;
-    row.value = 0.0 - child.value;
-    row.variance = std::max(0.0, child.square - child.value * child.value);
-    row.low = -child.high;
-    row.high = -child.low;
-    row.moves_left = child.moves_left;
-    row.draw = child.draw;
-    return row;
-  }
 
   void require_no_batch() const {
     if (num_leaves_ > 0) throw Error("apply the collected batch first");
@@ -368,13 +267,16 @@ class Search {
     Node& node = tree_[path_.back()];
     const int side = root_state_.to_play() ^ static_cast<int>((path_.size() - 1) & 1);
     if (const std::optional<float> result = state_.result()) {
-      const double value = side == 0 ? *result : -*result;
-      node.low = node.high = static_cast<std::int8_t>(value);
-      node.value = value + draw_bonus(side) * (value == 0);
-      node.draw = value == 0 ? 1.0F : 0.0F;
-      backup(path_, node.value, node.draw, 0);
-      if (settings().solver) propagate_bounds(tree_, path_);
-      return Step::kResolved;
+      return end_with(node, side == 0 ? *result : -*result, side);
+    }
+    if constexpr (RepeatingGame<G>) {
+      const int depth = static_cast<int>(path_.size()) - 1;
+      const int cycle =
+          settings().two_fold_draws && depth >= 4 ? state_.plies_since_repetition() : 0;
+      if (inside_search(cycle, depth)) {
+        node.cycle = static_cast<std::uint16_t>(cycle);
+        return end_with(node, 0, side);
+      }
     }
     if (num_leaves_ == leaves_.size()) leaves_.emplace_back();
     Leaf& leaf = leaves_[num_leaves_];
@@ -393,6 +295,16 @@ class Search {
     for (const NodeId id : leaf.path) ++tree_[id].in_flight;
     ++num_leaves_;
     return Step::kLeaf;
+  }
+
+  /// The game ends at the last node of `path_`, with `value` for the player to move.
+  Step end_with(Node& node, float value, int side) {
+    node.low = node.high = static_cast<std::int8_t>(value);
+    node.value = value + draw_bonus(side) * (value == 0);
+    node.draw = value == 0 ? 1.0F : 0.0F;
+    backup(path_, node.value, node.draw, 0);
+    if (settings().solver) propagate_bounds(tree_, path_);
+    return Step::kResolved;
   }
 
   Step collide() {
@@ -597,8 +509,8 @@ class Search {
       const Node* child = i < children.size() ? &tree_[children[i]] : nullptr;
       if ((child ? child->visits + child->in_flight : 0) != wanted) continue;
       const double sigma = child ? completed.sigma_of(*child) : completed.sigma(completed.mixed());
-      const double score =
-          std::max(-1e9, gumbels_[actions[i]] + log_prior(priors[i]) - log_prior(highest) + sigma);
+      const double score = std::max(-1e9, gumbels_[actions[i]] + RootView::log_prior(priors[i]) -
+                                              RootView::log_prior(highest) + sigma);
       if (score > best_score || (score == best_score && actions[i] < actions[best])) {
         best = i;
         best_score = score;
@@ -607,44 +519,6 @@ class Search {
     if (best < children.size()) return best;
     tree_.promote(root, best);
     return root.num_children;
-  }
-
-  std::size_t gumbel_choice(std::span<const RootChild> children) const {
-    const CompletedValues completed(settings(), tree_, root(), root_state_.action_size());
-    std::size_t best = 0;
-    bool all_lost = true;
-    double most = 0;
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      if (better_child(children[i], children[best])) best = i;
-      if (children[i].lost()) continue;
-      all_lost = false;
-      most = std::max(most, children[i].visits);
-    }
-    if (children[best].won() || all_lost) return best;
-    double best_score = -1e300;
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      if (children[i].lost() || children[i].visits != most) continue;
-      const double q = children[i].visits > 0 ? children[i].value : completed.mixed();
-      const double score =
-          gumbels_[children[i].action] + log_prior(raw_priors_[i]) + completed.sigma(q);
-      if (score > best_score) {
-        best = i;
-        best_score = score;
-      }
-    }
-    return best;
-  }
-
-  static double log_prior(float prior) { return std::log(std::max<double>(prior, 1e-38)); }
-
-  /// Visits, pruned if the settings say so.
-  std::vector<double> root_weights(std::span<const RootChild> children) const {
-    if (settings().prune_policy_target && budget_.explore) {
-      return pruned_visits(settings(), children);
-    }
-    std::vector<double> weights;
-    for (const RootChild& child : children) weights.push_back(child.visits);
-    return weights;
   }
 
   /// The most visited move cannot be overtaken any more, or there is nothing to choose.

@@ -84,6 +84,7 @@ struct Node {
   std::uint16_t in_flight = 0;  ///< descents through here that wait for the net
   std::uint8_t child_capacity_log2 = 0;
   bool expanded = false;
+  std::uint16_t cycle = 0;  ///< a draw by repetition: plies since the first occurrence
 
   bool proven() const { return low == high; }
   bool terminal() const { return proven() && num_edges == 0; }
