@@ -47,7 +47,6 @@ class EvaluationCache {
   bool find(std::uint64_t key, Evaluation& evaluation, std::span<float> logits) {
     if (!enabled()) return false;
     const std::uint64_t place = slots_[slot(key)];
-    const std::size_t words = kHeader + logits.size();
     // `place` counts words ever written, from 1; what is older than the ring was overwritten.
     if (place != 0 && written_ + 1 - place <= ring_size_) {
       const std::uint32_t* entry = &ring_[(place - 1) % ring_size_];
@@ -56,7 +55,9 @@ class EvaluationCache {
       if (found == key && entry[2] == logits.size()) {
         evaluation = {std::bit_cast<float>(entry[3]), std::bit_cast<float>(entry[4]),
                       std::bit_cast<float>(entry[5])};
-        std::memcpy(logits.data(), entry + kHeader, (words - kHeader) * sizeof(float));
+        for (std::size_t i = 0; i < logits.size(); ++i) {
+          logits[i] = std::bit_cast<float>(entry[kHeader + i]);
+        }
         ++hits_;
         return true;
       }
@@ -76,7 +77,9 @@ class EvaluationCache {
     entry[3] = std::bit_cast<std::uint32_t>(evaluation.value);
     entry[4] = std::bit_cast<std::uint32_t>(evaluation.draw);
     entry[5] = std::bit_cast<std::uint32_t>(evaluation.moves_left);
-    std::memcpy(entry + kHeader, logits.data(), logits.size_bytes());
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      entry[kHeader + i] = std::bit_cast<std::uint32_t>(logits[i]);
+    }
     slots_[slot(key)] = written_ + 1;
     written_ += words;
   }
