@@ -63,7 +63,8 @@ format: $(STAMP)
 
 # One JSON line per measurement; peers are measured where they are installed.
 bench: $(STAMP)
-	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+	for script in $(filter-out %/measure.py,$(wildcard benchmarks/*.py)); do \
+	  $(BIN)/python $$script || exit 1; done
 
 wheel: $(VENV)/.build-tools
 	$(WITH_BIN) $(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
