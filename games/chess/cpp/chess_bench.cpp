@@ -1,5 +1,5 @@
 // What the native rules and encoder do per second on one core, without Python. Prints one line per
-// run: name, units, CPU seconds. benchmarks/bench_chess.py compiles it, runs it and reports.
+// run: name, units, CPU seconds. benchmarks/chess_rules.py compiles it, runs it and reports.
 
 #include <cstdio>
 #include <ctime>

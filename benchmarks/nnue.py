@@ -1,6 +1,6 @@
 """NNUE: evaluations and search nodes per second on one core, and training samples per second.
 
-Usage: python benchmarks/bench_nnue.py [--training]
+Usage: python benchmarks/nnue.py [--training]
 """
 
 import sys

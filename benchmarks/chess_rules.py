@@ -1,4 +1,4 @@
-"""Chess on one core: perft, random games, planes. `python benchmarks/bench_chess.py`.
+"""Chess on one core: perft, random games, planes. `python benchmarks/chess_rules.py`.
 
 Peers are measured in the same run, turn about: Stockfish's `go perft`, and python-chess for games
 and planes. JSON lines on stdout.

@@ -1,6 +1,6 @@
 """The depthwise kernel and a MobileNet built on it, against torch's masked 5x5 convolution.
 
-    python benchmarks/bench_kernels.py [--threads 2] [--batch 128] [--runs 7] [--cpu-time]
+    python benchmarks/kernels.py [--threads 2] [--batch 128] [--runs 7] [--cpu-time]
 
 Peer and kernel run alternately in one process, so a busy machine slows both. On a machine so busy
 that threads wait for cores, `--threads 1 --cpu-time` counts the process's own time. The peer is

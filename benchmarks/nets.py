@@ -1,4 +1,4 @@
-"""Speed and memory of the papers' nets: `python benchmarks/bench_nets.py [--quick | --full]`.
+"""Speed and memory of the papers' nets: `python benchmarks/nets.py [--quick | --full]`.
 
 JSON lines on stdout, tables on stderr. Nets that are compared take turns within one run, so that
 their ratio means something on a machine that does other work too.
