@@ -7,7 +7,7 @@ import chess
 import chess.pgn
 import numpy as np
 import pytest
-from zerogames_chess.nnue.data import DataOptions, choose_plies, data, is_validation
+from zerogames_chess.nnue.data import DataOptions, choose_plies, data, disturb, is_validation
 from zerogames_chess.nnue.games import read_games
 from zerogames_chess.nnue.labels import Labeller, internal_per_centipawn, is_quiet
 from zerogames_chess.nnue.records import map_records, read_header, unpack_board, unpack_move
@@ -199,3 +199,18 @@ def test_scores_fit_the_record(pgn: Path, tmp_path: Path) -> None:
     data(options(tmp_path / "out", pgn, engine, units_per_centipawn=20.0, quiet=False))
     scores = map_records(tmp_path / "out" / "training.zgd")["score"]
     assert np.abs(scores.astype(int)).max() < 10_000
+
+
+def test_random_moves_leave_the_games_and_are_reproducible(pgn: Path, tmp_path: Path) -> None:
+    settings = options(tmp_path, pgn, STOCKFISH, random_moves=3)
+    away = 0
+    for game in read_games(pgn):
+        plies = choose_plies(game, settings)
+        played = game.positions(plies)
+        first, second = ([disturb(b.copy(), game, settings) for b in played] for _ in range(2))
+        assert [board.fen() for board in first] == [board.fen() for board in second]
+        for ply, board in zip(plies, first, strict=True):
+            assert board.is_valid()
+            assert 0 <= board.ply() - ply <= 3
+            away += board.ply() > ply
+    assert away > 40

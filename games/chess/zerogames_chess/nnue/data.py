@@ -57,6 +57,9 @@ class DataOptions:
     """Positions from each game, at different plies from 20 on."""
     first_ply: int = 20
     """Earlier positions are left out."""
+    random_moves: int = 0
+    """Up to so many random moves after each chosen position, for unbalanced ones: games of strong
+    players do not show what a piece is worth. Results then mean little: keep --label-weight 1."""
     engine: Path = Path("/usr/games/stockfish")
     """The UCI engine that labels."""
     depth: int = 9
@@ -99,6 +102,17 @@ def choose_plies(game: PlayedGame, options: DataOptions) -> list[int]:
     plies = range(options.first_ply, len(game.moves) + 1)
     generator = random.Random(game_seed(game.identity, options.seed))
     return sorted(generator.sample(plies, min(options.samples_per_game, len(plies))))
+
+
+def disturb(board: chess.Board, game: PlayedGame, options: DataOptions) -> chess.Board:
+    """Play up to `random_moves` random moves, by the game and ply alone."""
+    generator = random.Random(f"{game_seed(game.identity, options.seed)}:{board.ply()}")
+    for _ in range(generator.randint(0, options.random_moves)):
+        moves = list(board.legal_moves)
+        if not moves:
+            break
+        board.push(generator.choice(moves))
+    return board.copy(stack=False)
 
 
 def is_validation(identity: str, options: DataOptions) -> bool:
@@ -147,6 +161,8 @@ def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
 def _check(options: DataOptions) -> None:
     if min(options.games, options.samples_per_game, options.processes, options.chunk) < 1:
         raise UserError("games, samples per game, processes and chunk must be at least 1")
+    if not 0 <= options.random_moves <= 100:
+        raise UserError(f"random moves {options.random_moves}: must be from 0 to 100")
     if not 1 <= options.depth <= 40:
         raise UserError(f"depth {options.depth}: must be from 1 to 40")
     if not 0 <= options.validation < 1:
@@ -235,7 +251,9 @@ def _label_chunk(job: tuple[DataOptions, float, int, list[PlayedGame]]) -> Chunk
         return result
     records: dict[bool, list[NDArray[np.void]]] = {False: [], True: []}
     pending = [
-        (game, board) for game in games for board in game.positions(choose_plies(game, options))
+        (game, disturb(board, game, options))
+        for game in games
+        for board in game.positions(choose_plies(game, options))
     ]
     result.dropped["short game"] += sum(not choose_plies(game, options) for game in games)
     labeller = Labeller(options.engine, options.depth, options.clear_hash)
@@ -334,6 +352,7 @@ def _merge(
         "depth": options.depth,
         "clear_hash": options.clear_hash,
         "origin": options.pgn.name if options.pgn else "engine games from random openings",
+        "random_moves": options.random_moves,
         "seed": options.seed,
         "quiet": options.quiet,
         "dropped": dict(dropped),
