@@ -114,3 +114,13 @@ def test_mistakes_are_one_line(
         assert error.count("\n") == 1
     (tmp_path / "empty").mkdir()
     assert main(["data", "inspect", str(tmp_path / "empty")]) == 2
+
+
+def test_the_example_of_the_documentation_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = Path(__file__).resolve().parents[3]
+    monkeypatch.chdir(root)
+    code = (root / "docs" / "data.md").read_text().split("```python\n")[1].split("```")[0]
+    exec(compile(code, "docs/data.md", "exec"), {})
+    assert "4 files: Lc0 chunks (2)" in capsys.readouterr().out
