@@ -77,10 +77,12 @@ def provide_net(run: RunFolder, settings: SelfplaySettings, game: Game) -> tuple
         return run.net, f"net {run.net}"
     if given is not None and Path(given).is_file():
         from zerogames.nets import load_net
+        from zerogames.nets.foreign import resolve_net
 
-        load_net(given, game=game)  # refuse a wrong file before it takes the place of a good one
-        if not (run.net.exists() and run.net.samefile(given)):
-            write_bytes_atomically(run.net, Path(given).read_bytes())
+        file = resolve_net(given)
+        load_net(file, game=game)  # refuse a wrong file before it takes the place of a good one
+        if not (run.net.exists() and run.net.samefile(file)):
+            write_bytes_atomically(run.net, file.read_bytes())
         return run.net, f"net {given}"
     if given is not None and given.endswith(".safetensors"):
         raise UserError(f"{given}: no such file")

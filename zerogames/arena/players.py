@@ -14,6 +14,7 @@ from typing import Protocol
 from zerogames.arena.time_control import TimeControl
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game, State
+from zerogames.nets.foreign import net_suffixes
 
 GROUP = "zerogames.players"
 """Entry points: other packages may add kinds of players."""
@@ -189,7 +190,8 @@ def parse_player(text: str) -> PlayerSpec:
     match = _NAMED.fullmatch(text)
     if match:
         given, body = match[1].strip(), match[2].strip()
-    if re.search(r"\.safetensors(@|\?|$)", body) and not body.startswith("net:"):
+    path = re.split(r"[@?]", body, maxsplit=1)[0]
+    if path.endswith(net_suffixes()) and not body.startswith("net:"):
         kind, argument = "net", body
     else:
         kind, _, argument = body.partition(":")

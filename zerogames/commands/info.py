@@ -60,12 +60,12 @@ def info(
 
 
 def _find(net: str, identity: str) -> "tuple[Model, NetInfo | None]":
-    from zerogames.nets.file import load_net
+    from zerogames.nets.foreign import load_any_net
     from zerogames.nets.model import build_model
 
     game = get_game(identity) if identity else None
     if Path(net).is_file():
-        return load_net(net, game=game)
+        return load_any_net(net, game=game)
     if game is None:
         hint = "" if net.endswith(".safetensors") else "; for a name add --game"
         raise UserError(f"there is no net file {net}{hint}")

@@ -25,6 +25,11 @@ def _formats() -> dict[str, EntryPoint]:
     return {f".{point.name}": point for point in entry_points(group=GROUP)}
 
 
+def net_suffixes() -> tuple[str, ...]:
+    """The endings of files that may be named as nets, ours first."""
+    return (".safetensors", *_formats())
+
+
 def resolve_net(path: str | Path) -> Path:
     """The path of a net file of ours: itself, or a foreign one converted once and kept."""
     path = Path(path)

@@ -23,6 +23,7 @@ from zerogames_chess.lc0.wire import (
     varint,
 )
 
+from zerogames.arena.players import parse_player
 from zerogames.cli import main
 from zerogames.data.sources import Source
 from zerogames.errors import UserError
@@ -375,3 +376,12 @@ def test_mish_nets_run_in_onnxruntime(tmp_path: Path) -> None:
         assert ours is not None
         assert theirs is not None
         assert np.allclose(ours, theirs.numpy(), atol=1e-4)
+
+
+def test_a_weights_file_is_a_player_and_can_be_shown(
+    maia: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = parse_player(f"{maia}@5")
+    assert spec.kind == "net"
+    assert main(["info", str(maia)]) == 0
+    assert "res_3x3_6x64+se8+conv" in capsys.readouterr().out
