@@ -30,6 +30,7 @@ def cut_text(
     """
     first_game = 0
     held = b""
+    enough = block_bytes
     with file.stream() as stream:
         while True:
             try:
@@ -40,13 +41,15 @@ def cut_text(
             held += piece
             if not piece:
                 break
-            if len(held) < block_bytes:
+            if len(held) < enough:
                 continue
             cuts = [match.end() for match in boundary.finditer(held) if match.end() > 0]
             if not cuts:
                 if len(held) > MAX_GAME_BYTES:
                     raise UserError(f"{file.name}: no game begins within {MAX_GAME_BYTES} bytes")
+                enough = 2 * len(held)  # searching the same bytes again and again would be slow
                 continue
+            enough = block_bytes
             block, held = held[: cuts[-1]], held[cuts[-1] :]
             yield _block(file, block, first_game)
             first_game += len(cuts)
