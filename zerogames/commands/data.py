@@ -126,10 +126,10 @@ def _readable(paths: Sequence[Path]) -> Iterator[str]:
             if "no such file" in str(error):
                 raise
             continue
-        if set(source.found) != {"shards"}:
-            yield name
-        else:
+        if set(source.found) == {"shards"}:
             shards = source
+        elif source.found:
+            yield name
     if shards is not None:
         first = next(iter(shards.games()), None)
         if first is not None:

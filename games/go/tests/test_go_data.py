@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from zerogames_go import _data
 from zerogames_go.sgf import read_sgf
 
+from zerogames.cli import main
 from zerogames.data.record import GameRecord
 from zerogames.data.sample import SampleBatch
 from zerogames.data.sources import Source
@@ -304,3 +305,12 @@ def test_games_of_another_size_are_named(shared: Path) -> None:
     source = Source([shared / "go" / "engine-games-9x9" / "game000.sgf"], GO)
     with pytest.raises(UserError, match="does not fit go"), SampleStream(source) as batches:
         next(batches)
+
+
+def test_a_folder_of_more_files_than_are_probed_is_recognised(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["data", "stats", str(shared / "go" / "gnugo-regression-games"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    # Games with moves out of turn or against the positional superko are named and left out.
+    assert (found["games"], found["problems"]) == (1115, 15)

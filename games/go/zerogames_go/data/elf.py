@@ -28,7 +28,7 @@ class ElfFormat:
     """An array of games with policies."""
 
     name = "ELF records"
-    suffixes = (".json", ".json.gz")
+    suffixes = ()
 
     def matches(self, file: DataFile, head: bytes) -> bool:
         """An array of objects with ELF's fields."""
