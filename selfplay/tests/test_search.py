@@ -325,6 +325,34 @@ def test_wrong_use_is_named() -> None:
     assert len(search.collect(4)) == 0
 
 
+def test_repetitions_count_as_draws_only_while_their_first_occurrence_is_searched(
+    run, tiny_net
+) -> None:
+    """Kings that can only walk: play on, and the draws of positions left behind must vanish."""
+    chess, net = get_game("chess"), tiny_net(1858)
+    options = search_preset("engine", simulations=800, early_stop=False, two_fold_draws=True)
+    start = chess.parse_state("k7/8/8/p7/P7/8/8/K7 w - - 0 1")
+    search = run(new_search(chess, options, state=start), net)
+    forgotten = 0
+    for _ in range(6):
+        check_tree(search)
+        before = draws_by_repetition(search)
+        assert before > 0
+        kept = search.tree_size
+        search.advance(int(search.actions[np.argmax(search.visits)]))
+        check_tree(search)
+        forgotten += kept > search.tree_size and draws_by_repetition(search) < before
+        run(search, net)
+    assert forgotten > 0
+
+
+def draws_by_repetition(search: Search) -> int:
+    """Leaves that are certain draws; nothing else ends a game in this position so early."""
+    columns = search.tree()
+    ended = (columns["num_legal"] == 0) & (columns["visits"] > 0)
+    return int((ended & (columns["low"] == 0) & (columns["high"] == 0)).sum())
+
+
 GOLDEN = Path(__file__).parent / "golden_trees.json"
 
 
