@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from zerogames import UserError, get_game
+from zerogames.evaluate import RandomEvaluator
 from zerogames.search import Search, new_search
 from zerogames.search_settings import SearchSettings, search_preset
 
@@ -325,11 +326,10 @@ def test_wrong_use_is_named() -> None:
     assert len(search.collect(4)) == 0
 
 
-def test_repetitions_count_as_draws_only_while_their_first_occurrence_is_searched(
-    run, tiny_net
-) -> None:
+def test_repetitions_count_as_draws_only_while_their_first_occurrence_is_searched(run) -> None:
     """Kings that can only walk: play on, and the draws of positions left behind must vanish."""
-    chess, net = get_game("chess"), tiny_net(1858)
+    chess = get_game("chess")
+    net = RandomEvaluator(chess).evaluate
     options = search_preset("engine", simulations=800, early_stop=False, two_fold_draws=True)
     start = chess.parse_state("k7/8/8/p7/P7/8/8/K7 w - - 0 1")
     search = run(new_search(chess, options, state=start), net)

@@ -192,6 +192,8 @@ def start_forever(out: Path) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # A job in the background starts with Ctrl-C ignored; this one must not inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while len(shard_paths(out)) < 3:
