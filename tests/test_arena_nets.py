@@ -149,6 +149,8 @@ def test_variety_plays_close_seconds(empty_file: Path) -> None:
         ("{}?bach=3", "did you mean 'batch'"),
         ("{}?batch=0", "from 1 to 4096"),
         ("{}?evaluator=onx", "did you mean 'onnx'"),
+        ("{}?precision=int", "did you mean 'int8'"),
+        ("{}?precision=int8&evaluator=torch", "'torch' has no precision int8"),
         ("{}?search=engin", "did you mean 'engine'"),
         ("{}?batch", "setting=value"),
     ],

@@ -71,6 +71,10 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     game = zerogames.get_game("connect4")
     with pytest.raises(zerogames.UserError, match="did you mean 'onnx'"):
         open_evaluator(game, kind="onx")
+    with pytest.raises(zerogames.UserError, match="unknown precision 'int9'"):
+        open_evaluator(game, precision="int9")
+    with pytest.raises(zerogames.UserError, match="'torch' has no precision int8"):
+        open_evaluator(game, kind="torch", precision="int8")
     with pytest.raises(zerogames.UserError, match="--net"):
         open_evaluator(game, kind="onnx")
     with pytest.raises(zerogames.UserError, match=r"nothing\.safetensors"):

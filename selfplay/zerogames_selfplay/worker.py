@@ -54,7 +54,13 @@ class Worker:
             lane.start()
 
     def _open_evaluator(self, net: Path | None) -> Evaluator:
-        return open_evaluator(self._game, kind=self._settings.evaluator, net=net, threads=1)
+        return open_evaluator(
+            self._game,
+            kind=self._settings.evaluator,
+            net=net,
+            threads=1,
+            precision=self._settings.precision,
+        )
 
     @property
     def running(self) -> bool:

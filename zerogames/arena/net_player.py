@@ -1,7 +1,7 @@
 """Nets with our search: `FILE.safetensors[@nodes][?setting=value&...]`.
 
-Settings: `batch` (leaves per call of the net), `threads`, `evaluator` (onnx, torch), `search` (a
-search preset), `variety` (share for the second-best rule; 0 is off).
+Settings: `batch` (leaves per call of the net), `threads`, `evaluator` (onnx, torch), `precision`
+(fp32, int8), `search` (a search preset), `variety` (share for the second-best rule; 0 is off).
 """
 
 import math
@@ -14,13 +14,13 @@ import numpy as np
 from zerogames.arena.players import Choice, Limits, PlayerKind, Position
 from zerogames.arena.variety import choose_by_evaluations
 from zerogames.errors import UserError, unknown_name
-from zerogames.evaluate import EVALUATOR_KINDS, Evaluator, open_evaluator
+from zerogames.evaluate import Evaluator, check_precision, open_evaluator
 from zerogames.game import Game
 from zerogames.search import Search, new_search
 from zerogames.search_settings import search_preset
 
 _UNBOUNDED = 1_000_000_000
-_SETTINGS = ("batch", "threads", "evaluator", "search", "variety")
+_SETTINGS = ("batch", "threads", "evaluator", "precision", "search", "variety")
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class NetCommand:
     batch: int = 8
     threads: int = 1
     evaluator: str = "onnx"
+    precision: str = "fp32"
     search: str = "engine"
     variety: float = 0.0
 
@@ -48,8 +49,8 @@ class NetCommand:
             raise UserError(f"there is no net file '{name}'; train one or give its path")
         settings = dict(_setting(part, text) for part in query.split("&") if part)
         evaluator, search = settings.get("evaluator", "onnx"), settings.get("search", "engine")
-        if evaluator not in EVALUATOR_KINDS:
-            raise unknown_name("evaluator", evaluator, EVALUATOR_KINDS)
+        precision = settings.get("precision", "fp32")
+        check_precision(precision, evaluator)
         search_preset(search)
         return cls(
             path=Path(name),
@@ -57,14 +58,16 @@ class NetCommand:
             batch=int(_number(settings.get("batch", "8"), "batch", 1, 4096)),
             threads=int(_number(settings.get("threads", "1"), "threads", 1, 1024)),
             evaluator=evaluator,
+            precision=precision,
             search=search,
             variety=_number(settings.get("variety", "0"), "variety", 0, 1),
         )
 
     def title(self) -> str:
-        """File name and nodes."""
+        """File name, nodes, and the precision where it is not the usual one."""
         nodes = f"@{self.nodes}" if self.nodes else ""
-        return f"{self.path.name.removesuffix('.safetensors')}{nodes}"
+        precision = "" if self.precision == "fp32" else f" {self.precision}"
+        return f"{self.path.name.removesuffix('.safetensors')}{nodes}{precision}"
 
 
 class NetPlayer:
@@ -73,7 +76,11 @@ class NetPlayer:
     def __init__(self, command: NetCommand, game: Game, evaluator: Evaluator | None = None) -> None:
         self._command = command
         self._evaluator = evaluator or open_evaluator(
-            game, kind=command.evaluator, net=command.path, threads=command.threads
+            game,
+            kind=command.evaluator,
+            net=command.path,
+            threads=command.threads,
+            precision=command.precision,
         )
         # Early stopping would leave the second-best move too few evaluations to compare.
         self._settings = search_preset(

@@ -10,6 +10,9 @@ from zerogames.evaluate.evaluator import Evaluator
 from zerogames.evaluate.plain import ConstantEvaluator, RandomEvaluator
 from zerogames.game import Game
 
+PRECISIONS = ("fp32", "int8")
+"""`int8`: quantised for CPUs, see `zerogames.export.int8`; faster, and not quite the same."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -18,10 +21,16 @@ class Request:
     game: Game
     net: Path | None
     threads: int
+    precision: str
 
 
 def open_evaluator(
-    game: Game, *, kind: str = "onnx", net: Path | None = None, threads: int = 1
+    game: Game,
+    *,
+    kind: str = "onnx",
+    net: Path | None = None,
+    threads: int = 1,
+    precision: str = "fp32",
 ) -> Evaluator:
     """Make an evaluator.
 
@@ -30,10 +39,22 @@ def open_evaluator(
         kind: One of `EVALUATOR_KINDS`.
         net: A net file; the plain kinds need none.
         threads: CPU threads per call.
+        precision: One of `PRECISIONS`; all kinds know `fp32`.
     """
+    check_precision(precision, kind)
+    return EVALUATOR_KINDS[kind](Request(game=game, net=net, threads=threads, precision=precision))
+
+
+def check_precision(precision: str, kind: str) -> None:
+    """Refuse unknown evaluators and precisions, and pairs that do not go together."""
     if kind not in EVALUATOR_KINDS:
         raise unknown_name("evaluator", kind, EVALUATOR_KINDS)
-    return EVALUATOR_KINDS[kind](Request(game=game, net=net, threads=threads))
+    if precision not in PRECISIONS:
+        raise unknown_name("precision", precision, PRECISIONS)
+    if precision != "fp32" and kind != "onnx":
+        raise UserError(
+            f"the evaluator '{kind}' has no precision {precision}; take the evaluator 'onnx'"
+        )
 
 
 def net_version(net: Path) -> str:
@@ -49,6 +70,8 @@ def _open_onnx(request: Request) -> Evaluator:
     from zerogames.nets import read_net_info
 
     net = _required_net(request, "onnx")
+    if request.precision == "int8":
+        raise UserError("int8 nets cannot be made yet; leave out the precision")
     info, version = read_net_info(net), net_version(net)
     path = exported_onnx(net, version, request.game)
     return OnnxEvaluator(path, version=version, encoding=info.encoding, threads=request.threads)
