@@ -62,9 +62,15 @@ def bench(engine: _native.Engine, depth: int = BENCH_DEPTH) -> tuple[int, float]
     return nodes, milliseconds / 1000
 
 
+def moves_to_mate(score: int) -> int | None:
+    """Own moves to mate, negative when the side to move is mated; None for other scores."""
+    if abs(score) < _MATE_BOUND:
+        return None
+    plies = MATE_SCORE - abs(score)
+    return (plies + 1) // 2 if score > 0 else -(plies // 2)
+
+
 def format_score(score: int) -> str:
     """A score as UCI writes it: `cp 13`, `mate 3`."""
-    if abs(score) >= _MATE_BOUND:
-        plies = MATE_SCORE - abs(score)
-        return f"mate {(plies + 1) // 2 if score > 0 else -(plies // 2)}"
-    return f"cp {round(score * 100 / CENTIPAWN)}"
+    mate = moves_to_mate(score)
+    return f"cp {round(score * 100 / CENTIPAWN)}" if mate is None else f"mate {mate}"

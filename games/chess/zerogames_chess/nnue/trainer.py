@@ -1,6 +1,7 @@
 """Training: batches of records through the float network, with exact resume."""
 
 import json
+import math
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -156,8 +157,12 @@ def _load(path: Path, *, may_be_empty: bool = False) -> NDArray[np.void]:
     return records
 
 
-def run(options: TrainOptions) -> None:
-    """Train until the wanted number of epochs, then write the integer network."""
+def run(options: TrainOptions) -> float:
+    """Train until the wanted number of epochs, then write the integer network.
+
+    Returns:
+        Samples per second of the last epoch; infinite if none was left to do.
+    """
     console = Console()
     options.out.mkdir(parents=True, exist_ok=True)
     trainer = Trainer(options)
@@ -168,6 +173,7 @@ def run(options: TrainOptions) -> None:
         highlight=False,
     )
     network = options.out / "network.nnue"
+    rate = math.inf
     with SummaryWriter(str(options.out / "tensorboard")) as events:
         while trainer.epoch < options.epochs:
             loss, rate = trainer.train_epoch()
@@ -186,6 +192,7 @@ def run(options: TrainOptions) -> None:
             )
     trainer.export(network)
     console.print(f"{network}: `zerogames nnue uci {network}` plays it", highlight=False)
+    return rate
 
 
 def _remember(options: TrainOptions) -> None:
