@@ -35,6 +35,8 @@ class RecordGame:
     kind: str
     game_record: GameRecord
     context: ReadContext
+    chosen_plies: NDArray[np.int32] | None = None
+    """The plies that count as its positions, ascending; by default those worth learning from."""
 
     @cached_property
     def key(self) -> int:
@@ -47,8 +49,10 @@ class RecordGame:
         return self.game_record.result
 
     @cached_property
-    def _plies(self) -> NDArray[np.int32]:
+    def plies(self) -> NDArray[np.int32]:
         """Those with something to learn: not the cheap and random moves of self-play."""
+        if self.chosen_plies is not None:
+            return self.chosen_plies
         search = self.game_record.search
         if search is None:
             return np.arange(len(self.game_record.actions), dtype=np.int32)
@@ -57,7 +61,7 @@ class RecordGame:
     @property
     def num_positions(self) -> int:
         """Moves with something to learn."""
-        return len(self._plies)
+        return len(self.plies)
 
     def record(self) -> GameRecord:
         """The game."""
@@ -69,7 +73,7 @@ class RecordGame:
         if record.result is None:
             raise UserError("the game has no result")
         game = fitting_game(record.game, context)
-        plies = self._plies[chosen]
+        plies = self.plies[chosen]
         if context.replay is None:
             return self._replay_slowly(game, plies)
         search = record.search

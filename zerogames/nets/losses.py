@@ -1,6 +1,7 @@
 """What training minimises, and the figures it reports.
 
-Targets and outputs are in the side to move's view. Losses are means over the batch.
+Targets and outputs are in the side to move's view. Losses are means over the batch, weighted if
+the targets have weights.
 """
 
 from dataclasses import dataclass
@@ -29,9 +30,11 @@ class Targets:
     value: Tensor
     """Win, draw, loss `[B, 3]`."""
     moves_left: Tensor | None = None
-    """Plies to the end `[B]`."""
+    """Plies to the end `[B]`; negative where unknown: such rows do not count."""
     legal: Tensor | None = None
     """Bool `[B, A]`; without it the policy's signs tell."""
+    weights: Tensor | None = None
+    """`[B]`: how much each position counts, in losses and metrics; by default all the same."""
 
 
 class Losses(NamedTuple):
@@ -60,33 +63,54 @@ def mask_illegal(logits: Tensor, policy_target: Tensor, legal: Tensor | None = N
     return logits.masked_fill(~allowed, ILLEGAL_LOGIT)
 
 
-def policy_loss(logits: Tensor, target: Tensor, legal: Tensor | None = None) -> Tensor:
+def weighted_mean(values: Tensor, weights: Tensor | None) -> Tensor:
+    """The mean of `[B]`; 0 if no row has any weight."""
+    if weights is None:
+        return values.mean()
+    return (values * weights).sum() / weights.sum().clamp(min=1e-12)
+
+
+def policy_loss(
+    logits: Tensor, target: Tensor, legal: Tensor | None = None, weights: Tensor | None = None
+) -> Tensor:
     """Cross-entropy over the legal actions."""
     log_p = F.log_softmax(mask_illegal(logits, target, legal), dim=1)
-    return -(target.clamp(min=0) * log_p).sum(1).mean()
+    return weighted_mean(-(target.clamp(min=0) * log_p).sum(1), weights)
 
 
-def value_loss(value_logits: Tensor, target: Tensor, spec: NetSpec) -> Tensor:
+def value_loss(
+    value_logits: Tensor, target: Tensor, spec: NetSpec, weights: Tensor | None = None
+) -> Tensor:
     """Cross-entropy, mean squared error or binary cross-entropy, as the net says."""
     if spec.value == "wdl":
-        return -(target * F.log_softmax(value_logits, dim=1)).sum(1).mean()
+        return weighted_mean(-(target * F.log_softmax(value_logits, dim=1)).sum(1), weights)
     raw = value_logits.squeeze(1)
     if spec.value == "scalar":
-        return F.mse_loss(torch.tanh(raw), target[:, 0] - target[:, 2])
-    win = target[:, 0] + target[:, 1] / 2
-    if spec.value_loss == "binary":
-        return F.binary_cross_entropy_with_logits(raw, win)
-    return F.mse_loss(torch.sigmoid(raw), win)
+        errors = (torch.tanh(raw) - (target[:, 0] - target[:, 2])).square()
+    else:
+        win = target[:, 0] + target[:, 1] / 2
+        if spec.value_loss == "binary":
+            errors = F.binary_cross_entropy_with_logits(raw, win, reduction="none")
+        else:
+            errors = (torch.sigmoid(raw) - win).square()
+    return weighted_mean(errors, weights)
 
 
 def moves_left_loss(
-    plies: Tensor, target: Tensor, kind: Literal["huber", "mse"] = "huber"
+    plies: Tensor,
+    target: Tensor,
+    kind: Literal["huber", "mse"] = "huber",
+    weights: Tensor | None = None,
 ) -> Tensor:
     """Huber (beyond 10 plies linear) or squared error, on plies divided by 20."""
     scaled, wanted = plies / MOVES_LEFT_SCALE, target / MOVES_LEFT_SCALE
     if kind == "mse":
-        return F.mse_loss(scaled, wanted)
-    return F.huber_loss(scaled, wanted, delta=MOVES_LEFT_DELTA / MOVES_LEFT_SCALE)
+        errors = (scaled - wanted).square()
+    else:
+        delta = MOVES_LEFT_DELTA / MOVES_LEFT_SCALE
+        errors = F.huber_loss(scaled, wanted, delta=delta, reduction="none")
+    known = (target >= 0).to(errors.dtype)
+    return weighted_mean(errors, known if weights is None else known * weights)
 
 
 def compute_losses(
@@ -95,16 +119,18 @@ def compute_losses(
     spec: NetSpec,
     *,
     policy_weight: float = 1.0,
+    value_weight: float = 1.0,
     moves_left_weight: float = 1.0,
     moves_left_kind: Literal["huber", "mse"] = "huber",
 ) -> Losses:
-    """All losses; the value's weight is the net's own."""
-    policy = policy_loss(output.policy_logits, targets.policy, targets.legal)
-    value = value_loss(output.value_logits, targets.value, spec)
-    total = policy_weight * policy + spec.value_weight * value
+    """All losses; the value's weight is multiplied by the net's own."""
+    weights = targets.weights
+    policy = policy_loss(output.policy_logits, targets.policy, targets.legal, weights)
+    value = value_loss(output.value_logits, targets.value, spec, weights)
+    total = policy_weight * policy + value_weight * spec.value_weight * value
     plies = None
     if output.moves_left is not None and targets.moves_left is not None:
-        plies = moves_left_loss(output.moves_left, targets.moves_left, moves_left_kind)
+        plies = moves_left_loss(output.moves_left, targets.moves_left, moves_left_kind, weights)
         total = total + moves_left_weight * plies
     return Losses(total, policy, value, plies)
 
@@ -113,10 +139,11 @@ def compute_losses(
 def compute_metrics(output: Output, targets: Targets, spec: NetSpec) -> Metrics:
     """Accuracy and value errors of a batch."""
     masked = mask_illegal(output.policy_logits, targets.policy, targets.legal)
-    accuracy = (masked.argmax(1) == targets.policy.argmax(1)).float().mean()
+    hits = (masked.argmax(1) == targets.policy.argmax(1)).float()
     wdl = win_draw_loss(output.value_logits, spec.value)
-    mse = F.mse_loss(wdl[:, 0] - wdl[:, 2], targets.value[:, 0] - targets.value[:, 2])
-    return Metrics(accuracy, mse, mse / 4)
+    errors = (wdl[:, 0] - wdl[:, 2]) - (targets.value[:, 0] - targets.value[:, 2])
+    mse = weighted_mean(errors.square(), targets.weights)
+    return Metrics(weighted_mean(hits, targets.weights), mse, mse / 4)
 
 
 def decayed_parameters(model: Model) -> list[nn.Parameter]:

@@ -1,6 +1,7 @@
 #include "connect_four.hpp"
 #include "othello.hpp"
 #include "zerogames/bind_game.hpp"
+#include "zerogames/bind_samples.hpp"
 #include "zerogames/bind_search.hpp"
 
 namespace nb = nanobind;
@@ -15,6 +16,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
       .def_static("from_text", &ConnectFour::from_text, nb::arg("text"))
       .def("__str__", &ConnectFour::to_text);
   zerogames::bind_search<ConnectFour>(m, "ConnectFour");
+  zerogames::bind_replay<ConnectFour>(m);
 
   zerogames::bind_state<Othello>(m, "Othello")
       .def(nb::init<int>(), nb::arg("size") = 8)
@@ -22,4 +24,5 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
       .def("__str__", &Othello::to_text)
       .def_prop_ro("size", &Othello::size);
   zerogames::bind_search<Othello>(m, "Othello");
+  zerogames::bind_replay<Othello>(m);
 }

@@ -3,6 +3,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from zerogames.game import State
+
 class _State:
     @property
     def action_size(self) -> int: ...
@@ -39,3 +41,16 @@ class Othello(_State):
     def from_text(size: int, text: str) -> Othello: ...
     @property
     def size(self) -> int: ...
+
+def replay_samples(
+    state: State,
+    encoding: str,
+    actions: NDArray[np.int32],
+    chosen: NDArray[np.int32],
+    policy_offsets: NDArray[np.int64],
+    policy_actions: NDArray[np.int32],
+    policy_targets: NDArray[np.float32],
+    search_q: NDArray[np.float32],
+    search_d: NDArray[np.float32],
+    result: float,
+) -> list[bytes]: ...

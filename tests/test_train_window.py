@@ -1,0 +1,242 @@
+"""The window over self-play: its size, its draws, its state and shards that are broken."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zerogames.data.record import VALUE_COLUMNS, GameRecord, SearchColumns
+from zerogames.data.sample import SampleBatch
+from zerogames.data.shard import write_shard
+from zerogames.errors import UserError
+from zerogames.game import Game
+from zerogames.registry import get_game
+from zerogames.train import ReplayWindow, WindowSettings, window_size
+from zerogames.train.surprise import surprise_weights
+
+FIELDS = ("planes", "policy", "legal", "result", "search", "moves_left", "weights")
+
+
+def searched_record(game: Game, seed: int, *, fast: bool = False) -> GameRecord:
+    """A random game with random policies; with `fast` every second move is a cheap one."""
+    rng, numbers = random.Random(seed), np.random.default_rng(seed)
+    state, actions, policies = game.initial_state(), [], []
+    while state.result is None:
+        legal = state.legal_actions()
+        actions.append(int(rng.choice(legal)))
+        policies.append(legal)
+        state = state.play(actions[-1])
+    plies, sizes = len(actions), [len(legal) for legal in policies]
+    targets = [numbers.dirichlet(np.ones(size)) for size in sizes]
+    return GameRecord(
+        game=game.spec.identity,
+        actions=np.array(actions, np.int32),
+        result=state.result,
+        search=SearchColumns(
+            policy_offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            policy_actions=np.concatenate(policies).astype(np.int32),
+            policy_visits=np.ones(sum(sizes), np.int32),
+            policy_targets=np.concatenate(targets).astype(np.float32),
+            values={name: numbers.uniform(0, 0.5, plies).astype("f4") for name in VALUE_COLUMNS},
+            surprise=numbers.exponential(0.3, plies).astype(np.float32),
+            kinds=np.array([ply % 2 if fast else 0 for ply in range(plies)], np.uint8),
+        ),
+    )
+
+
+def write_shards(folder: Path, game: Game, count: int, *, games: int = 8) -> list[Path]:
+    paths = []
+    for shard in range(count):
+        path = folder / f"{shard:03d}.parquet"
+        write_shard(path, [searched_record(game, 100 * shard + n) for n in range(games)])
+        paths.append(path)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return get_game("connect4")
+
+
+@pytest.fixture(scope="module")
+def shards(game: Game, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write_shards(tmp_path_factory.mktemp("shards"), game, 6)
+
+
+def settings(**changes: object) -> WindowSettings:
+    return WindowSettings(**({"batch_size": 16, "min_positions": 300} | changes))  # type: ignore[arg-type]
+
+
+def draw(window: ReplayWindow, count: int) -> list[SampleBatch]:
+    return [window.draw().copy() for _ in range(count)]
+
+
+def assert_equal(ours: list[SampleBatch], theirs: list[SampleBatch]) -> None:
+    for one, other in zip(ours, theirs, strict=True):
+        for name in FIELDS:
+            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+@pytest.mark.parametrize(
+    ("least", "scale", "sizes"),
+    [
+        (
+            250_000,
+            0,
+            {
+                250_000: 250_000,
+                1_000_000: 474_967,
+                5_000_000: 1_174_494,
+                10_000_000: 1_788_252,
+                100_000_000: 7_654_480,
+            },
+        ),
+        (
+            100_000,
+            50_000,
+            {200_000: 132_072, 500_000: 197_574, 1_000_000: 277_827, 2_000_000: 402_126},
+        ),
+        (
+            20_000,
+            20_000,
+            {
+                50_000: 30_019,
+                100_000: 42_727,
+                200_000: 62_668,
+                500_000: 107_425,
+                1_000_000: 164_189,
+            },
+        ),
+    ],
+)
+def test_window_grows_by_katagos_rule(least: int, scale: int, sizes: dict[int, int]) -> None:
+    rule = WindowSettings(min_positions=least, scale=scale)
+    assert {total: window_size(rule, total) for total in sizes} == sizes
+    assert window_size(rule, least // 3) == least // 3
+
+
+def test_window_respects_its_limit() -> None:
+    rule = WindowSettings(min_positions=1000, max_positions=1500)
+    assert window_size(rule, 1200) == window_size(WindowSettings(min_positions=1000), 1200)
+    assert window_size(rule, 10**6) == 1500
+
+
+def test_surprise_weights_are_the_published_ones() -> None:
+    weights = surprise_weights(np.array([1.0, 1, 0, 1]), np.array([0.1, 0.6, 1.2, 0.2]))
+    assert weights == pytest.approx([0.590909, 1.045455, 0.681818, 0.681818], abs=1e-4)
+    assert weights.sum() == pytest.approx(3)
+
+
+def test_draws_are_positions_of_the_games(game: Game, shards: list[Path]) -> None:
+    known = {}
+    for seed in range(8):
+        record = searched_record(game, seed)
+        state = game.initial_state()
+        for ply, action in enumerate(record.actions.tolist()):
+            assert record.search is not None
+            known.setdefault(state.observe("stones").tobytes(), []).append(
+                (record.search.policy(ply)[2].tolist(), len(record.actions) - ply)
+            )
+            state = state.play(action)
+    with ReplayWindow(game, "stones", settings(symmetries=False), seed=3) as window:
+        assert window.add(shards[0])
+        assert window.num_positions == sum(len(found) for found in known.values())
+        seen = set()
+        for batch in draw(window, 60):
+            for row in range(len(batch)):
+                planes = batch.planes[row].tobytes()
+                targets = batch.policy[row][batch.legal[row]].tolist()
+                assert (targets, int(batch.moves_left[row])) in known[planes]
+                seen.add(planes)
+    assert len(seen) > 0.9 * len(known)
+
+
+def test_draws_depend_on_seed_and_shards_only(game: Game, shards: list[Path]) -> None:
+    def run(seed: int, **changes: object) -> list[SampleBatch]:
+        with ReplayWindow(game, "stones", settings(**changes), seed) as window:
+            window.add(shards[0])
+            found = draw(window, 5)
+            window.add(shards[1])  # batches already made ahead must be made again
+            return found + draw(window, 5)
+
+    first = run(1)
+    assert_equal(first, run(1, workers=3, prefetch=7))
+    assert not np.array_equal(first[0].planes, run(2)[0].planes)
+
+
+def test_window_holds_exactly_the_newest_positions(game: Game, shards: list[Path]) -> None:
+    with ReplayWindow(game, "stones", settings(growth=0.1, symmetries=False)) as window:
+        for path in shards:
+            window.add(path)
+        assert window.num_positions == window_size(window.settings, window.total_positions)
+        assert window.num_positions < window.total_positions
+        assert window.paths == shards[-len(window.paths) :]
+        newest = [searched_record(game, 500 + n) for n in range(8)]
+        counts = [len(record.actions) for record in newest]
+        assert window.total_positions > sum(counts)
+
+
+def test_restored_window_goes_on_with_the_same_draws(game: Game, shards: list[Path]) -> None:
+    with ReplayWindow(game, "stones", settings(growth=0.1), seed=5) as window:
+        for path in shards[:4]:
+            window.add(path)
+        draw(window, 7)
+        state = window.state()
+        wanted = draw(window, 3)
+        window.add(shards[4])
+        wanted += draw(window, 3)
+    with ReplayWindow(game, "stones", settings(growth=0.1)) as again:
+        again.restore(state)
+        found = draw(again, 3)
+        again.add(shards[4])
+        assert_equal(found + draw(again, 3), wanted)
+        assert again.total_positions == window.total_positions
+
+
+def test_corrupt_shard_is_named_set_aside_and_never_used(
+    game: Game, shards: list[Path], tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.parquet"
+    data = bytearray(shards[1].read_bytes())
+    broken.write_bytes(data[: len(data) // 2])
+    illegal = tmp_path / "illegal.parquet"
+    record = searched_record(game, 1)
+    record.actions[:] = 0  # a column holds six stones
+    write_shard(illegal, [searched_record(game, 2), record])
+    aside = tmp_path / "set-aside"
+    with ReplayWindow(game, "stones", settings(), set_aside=aside) as window:
+        window.add(shards[0])
+        held = window.num_positions
+        assert not window.add(broken)
+        assert not window.add(illegal)
+        assert window.num_positions == window.total_positions == held
+        names = [name for name, _ in window.problems.named]
+        assert names == [str(broken), str(illegal)]
+    assert sorted(path.name for path in aside.iterdir()) == ["broken.parquet", "illegal.parquet"]
+
+
+def test_empty_window_says_so(game: Game) -> None:
+    with (
+        ReplayWindow(game, "stones", settings()) as window,
+        pytest.raises(UserError, match="window is empty"),
+    ):
+        window.draw()
+
+
+def test_surprise_draws_surprising_positions_more_often(game: Game, tmp_path: Path) -> None:
+    record = searched_record(game, 4, fast=True)
+    write_shard(tmp_path / "one.parquet", [record])
+    assert record.search is not None
+    full = (record.search.kinds == 0).astype(np.float64)
+    wanted = surprise_weights(full, record.search.surprise.astype(np.float64))
+    with ReplayWindow(
+        game, "stones", settings(sampling="surprise", symmetries=False, batch_size=1024)
+    ) as window:
+        window.add(tmp_path / "one.parquet")
+        assert window.num_positions == full.sum()
+        left = np.concatenate([batch.moves_left for batch in draw(window, 40)])
+    plies = len(record.actions) - left.astype(int)
+    found = np.bincount(plies, minlength=len(full)) / len(plies)
+    assert found == pytest.approx(wanted / wanted.sum(), abs=0.01)
+    assert found[full == 0].sum() > 0

@@ -1,0 +1,275 @@
+"""The window over self-play: batches drawn from the newest shards of a run."""
+
+import shutil
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerogames.data.formats import ReadContext, get_game_data
+from zerogames.data.problems import Problems
+from zerogames.data.sample import SampleBatch, Symmetries, unpack
+from zerogames.errors import UserError, unknown_name
+from zerogames.game import Game
+from zerogames.train.shard_samples import ShardSamples, read_shard_samples
+from zerogames.train.window_settings import WindowSettings, window_size
+
+WindowState: TypeAlias = dict[str, int | list[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """What can be drawn at one moment; never changes."""
+
+    shards: tuple[ShardSamples, ...]
+    starts: NDArray[np.int64]
+    """`[shards]`: rows before each shard."""
+    cumulative: NDArray[np.float64]
+    """`[rows]`: weights summed up, those outside the window left out."""
+
+    def draw(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Rows, each with a probability as its weight."""
+        points = rng.random(count) * self.cumulative[-1]
+        rows: NDArray[np.int64] = np.searchsorted(self.cumulative, points, side="right")
+        return rows
+
+    def samples(self, rows: NDArray[np.int64]) -> list[bytes]:
+        """Packed samples."""
+        owners = np.searchsorted(self.starts, rows, side="right") - 1
+        inside = rows - self.starts[owners]
+        return [
+            self.shards[owner].sample(row)
+            for owner, row in zip(owners.tolist(), inside.tolist(), strict=True)
+        ]
+
+
+class ReplayWindow:
+    """Positions of the newest shards, of which batches are drawn ahead by background threads.
+
+    Draw number n depends on the seed, n and the shards added before it, on nothing else. Use it in
+    a `with` statement, or call `close`.
+
+    Args:
+        game: The game.
+        encoding: Name of the input encoding with its options.
+        settings: Size and sampling.
+        seed: Of the draws.
+        set_aside: Folder that corrupt shards are moved to; by default they stay.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        encoding: str,
+        settings: WindowSettings | None = None,
+        seed: int = 0,
+        *,
+        set_aside: Path | None = None,
+    ) -> None:
+        self.settings = settings = settings or WindowSettings()
+        settings.check()
+        base = encoding.partition(":")[0]
+        if base not in game.encodings:
+            raise unknown_name(f"encoding of {game.spec.name}", base, game.encodings)
+        self.game = game
+        self.seed = seed
+        self.problems = Problems()
+        """Shards that were refused, by name."""
+        self.total_positions = 0
+        """Positions of all shards ever added."""
+        self.total_games = 0
+        self.num_draws = 0
+        """Batches handed out."""
+        self._set_aside = set_aside
+        self._context = ReadContext(
+            game=game,
+            encoding=encoding,
+            problems=self.problems,
+            replay=get_game_data(game).replay,
+        )
+        self._shards: deque[ShardSamples] = deque()
+        self._view: _View | None = None
+        self._symmetries = (
+            Symmetries(game.symmetries)
+            if settings.symmetries and len(game.symmetries) > 1
+            else None
+        )
+        shape, actions = game.encodings[base].shape, game.spec.action_size
+        self._free = [
+            SampleBatch.empty(settings.batch_size, shape, actions)
+            for _ in range(settings.prefetch + 1)
+        ]
+        self._ahead: deque[tuple[Future[SampleBatch], SampleBatch]] = deque()
+        self._lent: SampleBatch | None = None
+        self._pool = ThreadPoolExecutor(settings.workers, "zerogames-window")
+        self._lock = threading.Lock()
+
+    @property
+    def num_positions(self) -> int:
+        """Positions in the window."""
+        return min(sum(shard.num_positions for shard in self._shards), self._wanted())
+
+    @property
+    def paths(self) -> list[Path]:
+        """Shards in the window, oldest first."""
+        return [shard.path for shard in self._shards]
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory of the packed positions."""
+        return sum(len(shard.data) + 16 * len(shard) for shard in self._shards)
+
+    def read(self, path: str | Path) -> ShardSamples:
+        """Read a shard without adding it, in any thread; raise `UserError` if it is corrupt."""
+        surprise = self.settings.sampling == "surprise"
+        share = self.settings.surprise_share if surprise else None
+        return read_shard_samples(Path(path), self._context, surprise_share=share)
+
+    def add(self, shard: str | Path | ShardSamples) -> bool:
+        """Let the window move on by a shard, whole or not at all.
+
+        A corrupt one is noted in `problems`, moved aside if there is a folder for that, and False
+        is returned.
+        """
+        if not isinstance(shard, ShardSamples):
+            path = Path(shard)
+            try:
+                shard = self.read(path)
+            except UserError as error:
+                self._refuse(path, str(error))
+                return False
+        with self._lock:
+            self._shards.append(shard)
+            self.total_positions += shard.num_positions
+            self.total_games += shard.num_games
+            self._move()
+        return True
+
+    def _refuse(self, path: Path, reason: str) -> None:
+        self.problems.add(str(path), reason)
+        if self._set_aside is not None and path.exists():
+            self._set_aside.mkdir(parents=True, exist_ok=True)
+            shutil.move(path, self._set_aside / path.name)
+
+    def _wanted(self) -> int:
+        return window_size(self.settings, self.total_positions)
+
+    def _move(self) -> None:
+        """Drop what has left the window and forget batches that were drawn from the old one."""
+        wanted = self._wanted()
+        held = sum(shard.num_positions for shard in self._shards)
+        limit = self.settings.max_megabytes << 20
+        while len(self._shards) > 1 and (
+            held - self._shards[0].num_positions >= wanted or self.num_bytes > limit
+        ):
+            held -= self._shards.popleft().num_positions
+        self._cancel()
+        self._view = self._make_view(max(0.0, held - wanted))
+
+    def _make_view(self, outside: float) -> _View | None:
+        shards = tuple(self._shards)
+        sizes = np.array([len(shard) for shard in shards])
+        cumulative = np.cumsum(np.concatenate([shard.weights for shard in shards]))
+        cumulative = np.maximum(cumulative - outside, 0.0)
+        if len(cumulative) == 0 or cumulative[-1] <= 0:
+            return None
+        return _View(shards, np.concatenate([[0], np.cumsum(sizes)[:-1]]), cumulative)
+
+    def draw(self) -> SampleBatch:
+        """The next batch; its memory is used again when the one after is drawn."""
+        with self._lock:
+            if self._lent is not None:
+                self._free.append(self._lent)
+                self._lent = None
+            if self._view is None:
+                raise UserError("the window is empty: no shard with positions has been added")
+            self._fill()
+            future, buffer = self._ahead.popleft()
+            batch = future.result()
+            self._lent = buffer
+            self.num_draws += 1
+            self._fill()
+            return batch
+
+    def _fill(self) -> None:
+        assert self._view is not None
+        while self._free and len(self._ahead) < self.settings.prefetch:
+            buffer = self._free.pop()
+            number = self.num_draws + len(self._ahead)
+            self._ahead.append((self._pool.submit(self._make, self._view, number, buffer), buffer))
+
+    def _cancel(self) -> None:
+        while self._ahead:
+            future, buffer = self._ahead.pop()
+            if not future.cancel():
+                future.exception()  # wait: it is writing to the buffer
+            self._free.append(buffer)
+
+    def _make(self, view: _View, number: int, buffer: SampleBatch) -> SampleBatch:
+        rng = np.random.default_rng([self.seed, number])
+        rows = view.draw(len(buffer), rng)
+        samples = view.samples(rows)
+        if self._symmetries is None:
+            return unpack(samples, buffer)
+        chosen = rng.integers(self._symmetries.count, size=len(rows), dtype=np.uint8)
+        return unpack(samples, buffer, self._symmetries, chosen)
+
+    def state(self) -> WindowState:
+        """What `restore` needs, as JSON; the shards themselves stay where they are."""
+        return {
+            "seed": self.seed,
+            "draws": self.num_draws,
+            "total_positions": self.total_positions,
+            "total_games": self.total_games,
+            "shards": [str(path) for path in self.paths],
+        }
+
+    def restore(self, state: Mapping[str, object], locate: Callable[[str], Path] = Path) -> None:
+        """Go on where `state` was taken, in a new window.
+
+        Args:
+            state: What `state` gave.
+            locate: From a shard's name to where it is now.
+        """
+        if self._shards or self.num_draws:
+            raise ValueError("only a new window can be restored")
+        try:
+            names = [str(name) for name in cast(list[object], state["shards"])]
+            self.seed, self.num_draws, self.total_positions, self.total_games = (
+                int(cast(int, state[key]))
+                for key in ("seed", "draws", "total_positions", "total_games")
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"the state of the window is damaged ({error!r})") from None
+        with self._lock:
+            for path in map(locate, names):
+                try:
+                    self._shards.append(self.read(path))
+                except UserError as error:
+                    self._refuse(path, str(error))
+            if self._shards:
+                self._move()
+
+    def close(self) -> None:
+        """Stop the threads."""
+        with self._lock:
+            self._cancel()
+        self._pool.shutdown()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
