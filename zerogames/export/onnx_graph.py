@@ -11,44 +11,22 @@ from typing import Any
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 from zerogames_kernels import Pattern
 from zerogames_kernels.pattern import RADIUS
 
+from zerogames.errors import UserError
+from zerogames.export.board_op import DOMAIN, KIND, VERSION, WINDOW, is_square, op_attributes
+from zerogames.export.graph_builder import GraphBuilder
 from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLICY, OUTPUT_WDL
 from zerogames.game import Game, PolicyMap
 from zerogames.nets.spec import NetSpec
 
 OPSET = 20
-WINDOW = 2 * RADIUS + 1
 NO_PASS_LOGIT = -1e4
 EPSILON = {"lc0": 1e-5, "keras": 1e-3}
 
 Array = NDArray[np.float32]
-
-
-@dataclass
-class GraphBuilder:
-    """Collects nodes and constants; values are known by their names."""
-
-    nodes: list[onnx.NodeProto] = field(default_factory=list)
-    constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
-
-    def constant(self, array: NDArray[np.generic], name: str = "") -> str:
-        """Add a constant tensor."""
-        name = name or f"constant{len(self.constants)}"
-        self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(array), name)
-        return name
-
-    def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
-        """Add a node with one output and return the output's name."""
-        output = output or f"{kind.lower()}{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
-        return output
-
-    def numbers(self, *values: int) -> str:
-        """A constant vector of integers."""
-        return self.constant(np.array(values, np.int64))
 
 
 @dataclass
@@ -59,6 +37,10 @@ class NetGraph:
     game: Game
     tensors: Mapping[str, Array]
     patterns: Sequence[tuple[Pattern, ...]]
+    half: bool = False
+    """Compute in float16; planes and outputs stay float32."""
+    board_op: bool = False
+    """Write masked depthwise layers as `zerogames.BoardDepthwise`, not as a 5x5 convolution."""
     builder: GraphBuilder = field(default_factory=GraphBuilder)
 
     def build(self) -> onnx.ModelProto:
@@ -70,17 +52,27 @@ class NetGraph:
             scale = np.ones((planes, 1, 1), np.float32)
             for plane, factor in self.spec.input_scale:
                 scale[plane] = factor
-            x = self.builder.op("Mul", x, self.builder.constant(scale))
-        trunk = self.stem(x)
+            with self.builder.within("input"):
+                x = self.builder.op("Mul", x, self.builder.constant(scale, "input/scale"))
+        if self.half:
+            with self.builder.within("input"):
+                x = self.builder.op("Cast", x, to=TensorProto.FLOAT16)
+        with self.builder.within("stem"):
+            trunk = self.stem(x)
         for block in range(self.spec.blocks):
-            trunk = self.block(f"blocks.{block}", block, trunk)
-        outputs = [self.policy(trunk), self.value(trunk)]
+            with self.builder.within(f"blocks.{block}"):
+                trunk = self.block(f"blocks.{block}", block, trunk)
+        with self.builder.within("policy"):
+            outputs = [self.policy(trunk)]
+        with self.builder.within("value"):
+            outputs.append(self.value(trunk))
         shapes: dict[str, list[int | str]] = {
             OUTPUT_POLICY: ["batch", self.game.spec.action_size],
             OUTPUT_WDL: ["batch", 3],
         }
         if self.spec.moves_left:
-            outputs.append(self.moves_left(trunk))
+            with self.builder.within("moves_left"):
+                outputs.append(self.moves_left(trunk))
             shapes[OUTPUT_MOVES_LEFT] = ["batch"]
         graph = helper.make_graph(
             self.builder.nodes,
@@ -88,10 +80,12 @@ class NetGraph:
             [_value(INPUT_PLANES, ["batch", planes, height, width])],
             [_value(name, shapes[name]) for name in outputs],
             list(self.builder.constants.values()),
+            value_info=self.board_values(height, width),
         )
-        model = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="zerogames"
-        )
+        opsets = [helper.make_opsetid("", OPSET)]
+        if graph.value_info:
+            opsets.append(helper.make_opsetid(DOMAIN, VERSION))
+        model = helper.make_model(graph, opset_imports=opsets, producer_name="zerogames")
         model.ir_version = 10  # onnxruntime lags behind the newest
         return model
 
@@ -116,8 +110,10 @@ class NetGraph:
             return self.norm(self.activate(self.add(x, inner)), f"{name}.norm")
         if kind == "mob":
             inner = self.activate(self.conv(x, f"{name}.expand", norm=f"{name}.norm1"))
-            inner = self.depthwise(inner, f"{name}.depthwise", f"{name}.norm2", index)
-            inner = self.conv(self.activate(inner), f"{name}.project", norm=f"{name}.norm3")
+            inner = self.depthwise(
+                inner, f"{name}.depthwise", f"{name}.norm2", index, activated=True
+            )
+            inner = self.conv(inner, f"{name}.project", norm=f"{name}.norm3")
             out = self.add(x, self.excitation(f"{name}.excitation", inner))
             return out if self.spec.convention == "keras" else self.activate(out)
         inner = self.depthwise(x, f"{name}.depthwise", f"{name}.norm", index)
@@ -130,7 +126,9 @@ class NetGraph:
         kind = self.spec.policy
         if kind == "dense":
             planes = self.activate(self.conv(trunk, "policy.conv", norm="policy.norm"))
-            return self.dense(self.flatten(planes), "policy.dense", output=OUTPUT_POLICY)
+            weight, bias = self.dense_weights("policy.dense")
+            flat = self.flatten(planes)
+            return self.output(OUTPUT_POLICY, "Gemm", flat, weight, bias, transB=1)
         maps = self.game.heads.policy_maps
         policy_map = maps["conv" if kind in ("points", "az") else kind]
         if kind == "conv":
@@ -154,7 +152,7 @@ class NetGraph:
         query = self.token_dense(squares, "policy.query")
         key = self.token_dense(squares, "policy.key")
         pairs = op("MatMul", query, op("Transpose", key, perm=[0, 2, 1]))
-        scale = self.builder.constant(np.array(self.spec.channels**-0.5, np.float32))
+        scale = self.weights(np.array(self.spec.channels**-0.5, np.float32))
         pairs = op("Mul", pairs, scale)  # [B, from, to]
         last_rank = op("Slice", key, numbers(56), numbers(64), numbers(1))
         offsets = self.token_dense(last_rank, "policy.promotion")  # [B, to-file, 4]
@@ -167,10 +165,11 @@ class NetGraph:
 
     def token_dense(self, x: str, name: str) -> str:
         """A dense layer over the last axis of `[B, n, C]`."""
-        weight = self.builder.constant(self.tensors[f"{name}.weight"].T)
-        y = self.builder.op("MatMul", x, weight)
-        bias = self.tensors.get(f"{name}.bias")
-        return y if bias is None else self.add(y, self.builder.constant(bias))
+        with self.builder.within(name):
+            weight = self.weights(self.tensors[f"{name}.weight"].T, f"{name}.weight")
+            y = self.builder.op("MatMul", x, weight)
+            bias = self.tensors.get(f"{name}.bias")
+            return y if bias is None else self.add(y, self.weights(bias, f"{name}.bias"))
 
     def gather_actions(self, logits: str, trunk: str, policy_map: PolicyMap) -> str:
         """From flattened planes to actions; see `zerogames.nets.heads.ActionGather`."""
@@ -181,16 +180,16 @@ class NetGraph:
             logits = self.builder.op("Concat", logits, others, axis=1)
         elif elsewhere.any():
             pads = self.builder.numbers(0, 0, 0, int(elsewhere.sum()))
-            low = self.builder.constant(np.array(NO_PASS_LOGIT, np.float32))
+            low = self.weights(np.array(NO_PASS_LOGIT, np.float32))
             logits = self.builder.op("Pad", logits, pads, low)
         _, height, width = self.game.spec.observation_shape
         last = policy_map.planes * height * width + np.cumsum(elsewhere) - 1
         chosen = self.builder.constant(np.where(elsewhere, last, index).astype(np.int64))
-        return self.builder.op("Gather", logits, chosen, axis=1, output=OUTPUT_POLICY)
+        return self.output(OUTPUT_POLICY, "Gather", logits, chosen, axis=1)
 
     def value(self, trunk: str) -> str:
         """Probabilities of win, draw, loss."""
-        raw = self.head("value", trunk, pooled=self.spec.value_head == "gap")
+        raw = self.float32(self.head("value", trunk, pooled=self.spec.value_head == "gap"))
         if self.spec.value == "wdl":
             return self.builder.op("Softmax", raw, axis=1, output=OUTPUT_WDL)
         if self.spec.first_player_plane is not None:
@@ -216,9 +215,8 @@ class NetGraph:
 
     def moves_left(self, trunk: str) -> str:
         """Plies to the end of the game."""
-        raw = self.builder.op(
-            "Relu", self.head("moves_left", trunk, pooled=self.spec.value_head == "gap")
-        )
+        raw = self.head("moves_left", trunk, pooled=self.spec.value_head == "gap")
+        raw = self.builder.op("Relu", self.float32(raw))
         return self.builder.op("Squeeze", raw, self.builder.numbers(1), output=OUTPUT_MOVES_LEFT)
 
     def head(self, name: str, trunk: str, *, pooled: bool) -> str:
@@ -237,27 +235,60 @@ class NetGraph:
             weight = spread(weight, self.patterns[layer])
         return self.folded_conv(x, name, weight, norm)
 
-    def depthwise(self, x: str, name: str, norm: str, layer: int) -> str:
-        """A depthwise layer with the batch norm after it."""
-        weight = spread(self.tensors[f"{name}.weight"][:, None], self.patterns[layer])
-        return self.folded_conv(x, name, weight, norm, group=len(weight))
+    def depthwise(
+        self, x: str, name: str, norm: str, layer: int, *, activated: bool = False
+    ) -> str:
+        """A depthwise layer with the batch norm and, if wanted, the activation after it."""
+        compact, patterns = self.tensors[f"{name}.weight"], self.patterns[layer]  # [C, K]
+        if not self.board_op or is_square(patterns):
+            weight = spread(compact[:, None], patterns)
+            y = self.folded_conv(x, name, weight, norm, group=len(weight))
+            return self.activate(y) if activated else y
+        weight, bias = self.fold(name, compact, norm)
+        with self.builder.within(name):
+            return self.builder.op(
+                KIND,
+                x,
+                self.weights(weight, f"{name}.weight"),
+                self.weights(bias, f"{name}.bias"),
+                **op_attributes(patterns, len(compact), relu=activated),
+            )
+
+    def board_values(self, height: int, width: int) -> list[onnx.ValueInfoProto]:
+        """The shapes behind the board operators, which tools cannot know."""
+        kind = TensorProto.FLOAT16 if self.half else TensorProto.FLOAT
+        return [
+            helper.make_tensor_value_info(
+                node.output[0],
+                kind,
+                ["batch", helper.get_node_attr_value(node, "channels"), height, width],
+            )
+            for node in self.builder.nodes
+            if node.domain == DOMAIN
+        ]
 
     def folded_conv(self, x: str, name: str, weight: Array, norm: str, *, group: int = 1) -> str:
         """A convolution with these weights, the layer's bias and the norm."""
-        bias = self.tensors.get(f"{name}.bias", np.zeros(len(weight), np.float32))
-        if norm:
-            scale, shift = self.norm_affine(norm)
-            weight, bias = weight * scale[:, None, None, None], bias * scale + shift
+        weight, bias = self.fold(name, weight, norm)
         pad = weight.shape[2] // 2
-        return self.builder.op(
-            "Conv",
-            x,
-            self.builder.constant(weight, f"{name}.weight"),
-            self.builder.constant(bias, f"{name}.bias"),
-            pads=[pad] * 4,
-            kernel_shape=list(weight.shape[2:]),
-            group=group,
-        )
+        with self.builder.within(name):
+            return self.builder.op(
+                "Conv",
+                x,
+                self.weights(weight, f"{name}.weight"),
+                self.weights(bias, f"{name}.bias"),
+                pads=[pad] * 4,
+                kernel_shape=list(weight.shape[2:]),
+                group=group,
+            )
+
+    def fold(self, name: str, weight: Array, norm: str) -> tuple[Array, Array]:
+        """Weights `[C, ...]` and biases `[C]` of a layer with the batch norm behind it."""
+        bias = self.tensors.get(f"{name}.bias", np.zeros(len(weight), np.float32))
+        if not norm:
+            return weight, bias
+        scale, shift = self.norm_affine(norm)
+        return weight * scale.reshape(-1, *[1] * (weight.ndim - 1)), bias * scale + shift
 
     def norm_affine(self, name: str) -> tuple[Array, Array]:
         """A batch norm as factor and summand per channel."""
@@ -270,36 +301,65 @@ class NetGraph:
     def norm(self, x: str, name: str) -> str:
         """A batch norm that no convolution precedes."""
         scale, shift = self.norm_affine(name)
-        x = self.builder.op("Mul", x, self.builder.constant(scale[:, None, None]))
-        return self.builder.op("Add", x, self.builder.constant(shift[:, None, None]))
+        with self.builder.within(name):
+            x = self.builder.op("Mul", x, self.weights(scale[:, None, None], f"{name}.scale"))
+            return self.add(x, self.weights(shift[:, None, None], f"{name}.shift"))
 
     def excitation(self, name: str, x: str) -> str:
         """Squeeze-and-excitation, if the net has it."""
         if f"{name}.squeeze.weight" not in self.tensors:
             return x
         channels = self.spec.channels
-        pooled = self.builder.op("GlobalAveragePool", x)  # [B, C, 1, 1]
-        hidden = self.activate(self.pooled_dense(pooled, f"{name}.squeeze", slice(None)))
-        scale = self.pooled_dense(hidden, f"{name}.excite", slice(0, channels))
-        shift = self.pooled_dense(hidden, f"{name}.excite", slice(channels, 2 * channels))
-        return self.add(self.builder.op("Mul", x, self.builder.op("Sigmoid", scale)), shift)
+        with self.builder.within(name):
+            pooled = self.builder.op("GlobalAveragePool", x)  # [B, C, 1, 1]
+            hidden = self.activate(self.pooled_dense(pooled, f"{name}.squeeze", "", slice(None)))
+            scale = self.pooled_dense(hidden, f"{name}.excite", ".scale", slice(0, channels))
+            shift = self.pooled_dense(hidden, f"{name}.excite", ".shift", slice(channels, None))
+            return self.add(self.builder.op("Mul", x, self.builder.op("Sigmoid", scale)), shift)
 
-    def pooled_dense(self, x: str, name: str, rows: slice) -> str:
+    def pooled_dense(self, x: str, name: str, part: str, rows: slice) -> str:
         """Some outputs of a dense layer over `[B, C, 1, 1]` as a 1x1 convolution."""
         weight, bias = self.tensors[f"{name}.weight"][rows], self.tensors[f"{name}.bias"][rows]
-        return self.builder.op(
-            "Conv",
-            x,
-            self.builder.constant(weight[:, :, None, None]),
-            self.builder.constant(bias),
-            kernel_shape=[1, 1],
-        )
+        with self.builder.within(name + part):
+            return self.builder.op(
+                "Conv",
+                x,
+                self.weights(weight[:, :, None, None], f"{name}{part}.weight"),
+                self.weights(bias, f"{name}{part}.bias"),
+                kernel_shape=[1, 1],
+            )
 
-    def dense(self, x: str, name: str, *, output: str = "") -> str:
+    def dense(self, x: str, name: str) -> str:
         """A dense layer over `[B, n]`."""
-        weight = self.builder.constant(self.tensors[f"{name}.weight"], f"{name}.weight")
-        bias = self.builder.constant(self.tensors[f"{name}.bias"], f"{name}.bias")
-        return self.builder.op("Gemm", x, weight, bias, transB=1, output=output)
+        with self.builder.within(name):
+            return self.builder.op("Gemm", x, *self.dense_weights(name), transB=1)
+
+    def dense_weights(self, name: str) -> tuple[str, str]:
+        """Weight and bias of a dense layer."""
+        weight = self.weights(self.tensors[f"{name}.weight"], f"{name}.weight")
+        return weight, self.weights(self.tensors[f"{name}.bias"], f"{name}.bias")
+
+    def weights(self, array: Array, name: str = "") -> str:
+        """A constant of the type the net computes in."""
+        if not self.half:
+            return self.builder.constant(array, name)
+        if array.size and np.abs(array).max() > np.finfo(np.float16).max:
+            raise UserError(
+                f"{name or self.builder.layer} of '{self.spec.name}' has a number too large for "
+                "fp16; export it as fp32"
+            )
+        return self.builder.constant(array.astype(np.float16), name)
+
+    def float32(self, x: str) -> str:
+        """From the type the net computes in to float32."""
+        return self.builder.op("Cast", x, to=TensorProto.FLOAT) if self.half else x
+
+    def output(self, name: str, kind: str, *inputs: str, **attributes: Any) -> str:
+        """A node whose result leaves the net as float32."""
+        if not self.half:
+            return self.builder.op(kind, *inputs, output=name, **attributes)
+        inner = self.builder.op(kind, *inputs, **attributes)
+        return self.builder.op("Cast", inner, to=TensorProto.FLOAT, output=name)
 
     def pooled(self, x: str) -> str:
         """The board's average, `[B, C]`."""
