@@ -54,22 +54,11 @@ def info(
         raise UserError("--export is for game records")
     if not net and not game:
         raise UserError("name a net file, or a game with --game (and a net), or --papers")
-    model, described = _find(net, game)
+    from zerogames.nets.finding import find_net
+
+    model, described = find_net(net, game)
     _print_net(console, model, described)
     return 0
-
-
-def _find(net: str, identity: str) -> "tuple[Model, NetInfo | None]":
-    from zerogames.nets.foreign import load_any_net
-    from zerogames.nets.model import build_model
-
-    game = get_game(identity) if identity else None
-    if Path(net).is_file():
-        return load_any_net(net, game=game)
-    if game is None:
-        hint = "" if net.endswith(".safetensors") else "; for a name add --game"
-        raise UserError(f"there is no net file {net}{hint}")
-    return build_model(game.parse_net(net or game.default_net), game), None
 
 
 def _print_net(console: Console, model: "Model", described: "NetInfo | None") -> None:

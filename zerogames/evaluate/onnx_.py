@@ -13,7 +13,9 @@ from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLIC
 class OnnxEvaluator:
     """Runs an exported net in a session of its own with a fixed number of threads."""
 
-    def __init__(self, path: Path, *, version: str, encoding: str, threads: int = 1) -> None:
+    def __init__(
+        self, model: Path | bytes, *, version: str, encoding: str, threads: int = 1
+    ) -> None:
         self.version = version
         self.encoding = encoding
         self.capabilities = Capabilities(batch_size=64, threads=threads)
@@ -23,7 +25,9 @@ class OnnxEvaluator:
         # Threads that spin between calls would steal the search's time.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
+            model if isinstance(model, bytes) else str(model),
+            options,
+            providers=["CPUExecutionProvider"],
         )
         names = [output.name for output in self._session.get_outputs()]
         self._outputs = [OUTPUT_POLICY, OUTPUT_WDL]

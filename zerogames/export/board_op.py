@@ -11,6 +11,7 @@ the plain convolution when it loads the file. Without the function the operator 
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import onnx
 from onnx import helper
@@ -32,9 +33,7 @@ def is_square(patterns: Sequence[Pattern]) -> bool:
     return len(patterns) == 1 and patterns[0].offsets in squares
 
 
-def op_attributes(
-    patterns: Sequence[Pattern], channels: int, *, relu: bool
-) -> dict[str, int | list[int] | str]:
+def op_attributes(patterns: Sequence[Pattern], channels: int, *, relu: bool) -> dict[str, Any]:
     """The attributes of a node; the last two are what TensorRT's parser finds a plugin by."""
     return {
         "offsets": flatten_offsets(group_offsets(patterns)),
@@ -129,7 +128,9 @@ def op_function(opset: int, *, relu: bool) -> onnx.FunctionProto:
 _KINDS = {"value_int": onnx.AttributeProto.INT, "value_ints": onnx.AttributeProto.INTS}
 
 
-def _reference(name: str, attribute: str, kind: int) -> onnx.AttributeProto:
+def _reference(
+    name: str, attribute: str, kind: onnx.AttributeProto.AttributeType
+) -> onnx.AttributeProto:
     return onnx.AttributeProto(name=name, ref_attr_name=attribute, type=kind)
 
 

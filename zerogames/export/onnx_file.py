@@ -16,10 +16,28 @@ EXPORT_VERSION = 1
 """Raise it when the exported graph changes: cached exports of older versions are not used."""
 
 
-def export_onnx(model: Model, game: Game, path: Path) -> None:
-    """Write `model` for `game` with a dynamic batch to `path`, atomically."""
+def build_onnx(
+    model: Model, game: Game, *, half: bool = False, board_op: bool = False
+) -> onnx.ModelProto:
+    """A net for `game` as an ONNX model with a dynamic batch.
+
+    Args:
+        model: The net.
+        game: The game; it gives the board's size.
+        half: Compute in float16; planes and outputs stay float32.
+        board_op: Write masked depthwise layers as the operator `zerogames.BoardDepthwise`.
+    """
     tensors = {name: tensor.cpu().numpy() for name, tensor in model.state_dict().items()}
-    graph = NetGraph(model.spec, game, tensors, model.patterns).build()
+    return NetGraph(model.spec, game, tensors, model.patterns, half=half, board_op=board_op).build()
+
+
+def export_onnx(model: Model, game: Game, path: Path) -> None:
+    """Write `model` for our own evaluator to `path`, atomically.
+
+    Masked layers are plain convolutions: as fast as the operator with its function once loaded, and
+    quicker to load.
+    """
+    graph = build_onnx(model, game)
     onnx.checker.check_model(graph)
     write_bytes_atomically(path, graph.SerializeToString())
 
