@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from zerogames.arena.event import Conditions, Event
 from zerogames.arena.match_folder import MatchFolder, StoredGame
@@ -11,7 +13,7 @@ from zerogames.arena.players import Limits, Position, parse_player
 from zerogames.arena.runner import run_event
 from zerogames.arena.time_control import TimeControl
 from zerogames.errors import UserError
-from zerogames.evaluate import ConstantEvaluator
+from zerogames.evaluate import ConstantEvaluator, Evaluation
 from zerogames.registry import get_game
 
 FREE = Limits(control=TimeControl(), remaining_s=(1e9, 1e9), deadline_s=60)
@@ -93,25 +95,34 @@ def test_search_finds_wins_and_blocks(empty_file: Path, moves: str, best: str) -
 
 
 def test_the_tree_is_kept_while_the_game_goes_on(empty_file: Path) -> None:
-    one = player(empty_file)
+    game = get_game("connect4")
+    rows = 0
+
+    class Counting(ConstantEvaluator):
+        def evaluate(self, planes: NDArray[np.float32]) -> Evaluation:
+            nonlocal rows
+            rows += len(planes)
+            return super().evaluate(planes)
+
+    one = NetPlayer(NetCommand.parse(f"{empty_file}@200"), game, Counting(game))
     start = position_of("4")
     one.new_game(start, 0)
     first = one.choose(start, FREE)
     assert first.action is not None
+    after_first = rows
     reply = start.game.format_action(start.state, first.action)
     later = position_of(f"4 {reply} 4")
     assert later.state.is_legal(one.choose(later, FREE).action or 0)
-    search = one._search
+    after_second = rows
+    assert 0 < after_second - after_first < after_first
     other = position_of("1 2")  # another game: the tree is of no use
     choice = one.choose(other, FREE)
     assert choice.action is not None
     assert other.state.is_legal(choice.action)
-    assert one._search is not search
+    assert rows > after_second
 
 
 def test_one_node_plays_the_nets_favourite(net: Path) -> None:
-    import numpy as np
-
     position = position_of("4 4 3")
     one = NetPlayer(NetCommand.parse(f"{net}@1"), position.game)
     choice = one.choose(position, FREE)

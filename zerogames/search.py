@@ -40,10 +40,21 @@ class Search(Protocol):
     def advance(self, action: int) -> None:
         """Play an action, keep its subtree if the settings say so, and begin the next search."""
 
-    def start(self, simulations: int | None = None, *, explore: bool = True) -> None:
-        """Begin again from the present tree, with a budget and with or without exploration.
+    def start(
+        self,
+        simulations: int | None = None,
+        *,
+        explore: bool = True,
+        may_stop_early: bool = True,
+        allowed: Sequence[int] | None = None,
+    ) -> None:
+        """Begin again from the present tree.
 
-        Exploration is root noise, root policy temperature, forced playouts, Gumbel noise.
+        Args:
+            simulations: The budget; visits that are kept count if the settings say so.
+            explore: With root noise, root policy temperature, forced playouts, Gumbel noise.
+            may_stop_early: Obey the setting `early_stop`; off where all moves' values are wanted.
+            allowed: The root actions to search and choose from; by default all.
         """
 
     def collect(
@@ -69,8 +80,8 @@ class Search(Protocol):
     def choose(self, temperature: float | None = None) -> int:
         """The action to play; by default at the temperature that the schedule has at this ply."""
 
-    def principal_variation(self, length: int = 256) -> NDArray[np.int32]:
-        """The best line."""
+    def principal_variation(self, length: int = 256, first: int | None = None) -> NDArray[np.int32]:
+        """The best line; with `first`, the best one that begins with this action."""
 
     def fix_gumbels(self, noise: Sequence[float]) -> None:
         """Use this Gumbel noise per action from the next root on, instead of drawing it."""
@@ -169,6 +180,18 @@ class Search(Protocol):
     @property
     def policy_target(self) -> NDArray[np.float64]:
         """`[L]` probabilities to learn from."""
+
+    @property
+    def mean_depth(self) -> float:
+        """Mean length of the lines searched since the start, counted in nodes; 0 without any."""
+
+    @property
+    def max_depth(self) -> int:
+        """Longest of them."""
+
+    @property
+    def cache_fill(self) -> float:
+        """Share of the evaluation cache in use."""
 
     @property
     def cache_hits(self) -> int:

@@ -5,7 +5,7 @@ Settings: `batch` (leaves per call of the net), `threads`, `evaluator` (onnx, to
 """
 
 import math
-import time
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +13,24 @@ import numpy as np
 
 from zerogames.arena.players import Choice, Limits, PlayerKind, Position
 from zerogames.arena.variety import choose_by_evaluations
+from zerogames.engine import (
+    Budget,
+    Thinker,
+    ThinkLimits,
+    Thought,
+    TimeLeft,
+    TimeManager,
+    centipawns,
+    move_time_budget,
+)
 from zerogames.errors import UserError, unknown_name
 from zerogames.evaluate import Evaluator, check_precision, open_evaluator
 from zerogames.game import Game
-from zerogames.search import Search, new_search
 from zerogames.search_settings import search_preset
 
-_UNBOUNDED = 1_000_000_000
+_MOST_NODES = 1_000_000_000
+_OVERHEAD_S = 0.05
+"""The player runs inside the match: no pipe and no user interface take time."""
 _SETTINGS = ("batch", "threads", "evaluator", "precision", "search", "variety")
 
 
@@ -43,7 +54,7 @@ class NetCommand:
         name, at, nodes = body.rpartition("@")
         if not at:
             name, nodes = body, ""
-        if at and not (nodes.isdecimal() and 1 <= int(nodes) <= _UNBOUNDED):
+        if at and not (nodes.isdecimal() and 1 <= int(nodes) <= _MOST_NODES):
             raise UserError(f"'{text}': write the nodes a move behind @, e.g. net.safetensors@200")
         if not Path(name).is_file():
             raise UserError(f"there is no net file '{name}'; train one or give its path")
@@ -83,96 +94,79 @@ class NetPlayer:
             precision=command.precision,
         )
         # Early stopping would leave the second-best move too few evaluations to compare.
-        self._settings = search_preset(
+        settings = search_preset(
             command.search, early_stop=command.variety == 0, cache_mebibytes=64
         )
-        self._search: Search | None = None
-        self._searched: list[int] = []
-        self._start = ""
+        self._thinker = Thinker(game, self._evaluator, settings=settings, batch=command.batch)
+        self._start_text, self._start = "", game.initial_state()
+        self._times = TimeManager(_OVERHEAD_S)
         self._rng = np.random.default_rng(0)
-        self._seed = 0
-        self._closed = False
+        self._closed = threading.Event()
 
     def new_game(self, position: Position, seed: int) -> None:
         """Forget the tree."""
-        self._search = None
-        self._seed = seed
+        self._thinker.new_game(seed=seed)
+        self._times.new_game()
         self._rng = np.random.default_rng(seed)
 
     def choose(self, position: Position, limits: Limits) -> Choice:
         """Search by nodes or by the clock."""
         nodes = self._command.nodes or limits.nodes
-        budget = limits.budget_s(position.state.to_play)
+        budget = self._budget(position, limits)
         if nodes is None and budget is None:
             raise UserError(
                 "a net needs a limit: write net.safetensors@200, or give --nodes or --tc"
             )
-        end = math.inf if budget is None else time.monotonic() + budget
-        search = self._follow(position)
-        search.start(nodes or _UNBOUNDED, explore=False)
-        rows = 0
-        while not search.done and not self._closed:
-            planes = search.collect(self._batch(search, nodes))
-            if len(planes):
-                rows += len(planes)
-                search.apply(*self._evaluator.evaluate(planes))
-            if time.monotonic() >= end and search.simulations > 0:
-                break
-        value = float(search.value)
+        if position.start != self._start_text:
+            self._start_text = position.start
+            game = position.game
+            self._start = (
+                game.parse_state(position.start) if position.start else game.initial_state()
+            )
+        self._thinker.set_position(self._start, position.actions)
+        thought = self._thinker.think(
+            ThinkLimits(
+                nodes=nodes,
+                soft_s=budget.soft_s if budget else None,
+                hard_s=budget.hard_s if budget else None,
+            ),
+            stop=self._closed,
+        )
+        self._times.moved(thought.elapsed_s)
         return Choice(
-            action=self._pick(search, nodes),
-            win_rate=(1 + value) / 2,
-            centipawns=_centipawns(value),
-            nodes=max(1, search.simulations),
+            action=self._pick(thought),
+            win_rate=(1 + thought.value) / 2,
+            centipawns=centipawns(thought.value),
+            depth=thought.depth,
+            nodes=thought.nodes,
         )
 
     def close(self) -> None:
         """End a running search."""
-        self._closed = True
+        self._closed.set()
 
-    def _follow(self, position: Position) -> Search:
-        """The search of the last move, gone on to this position, or a new one."""
-        search, known = self._search, len(self._searched)
-        actions = list(position.actions)
-        if (
-            search is not None
-            and self._start == position.start
-            and actions[:known] == self._searched
-        ):
-            for action in actions[known:]:
-                search.advance(action)
-        else:
-            search = new_search(
-                position.game,
-                self._settings,
-                state=position.state,
-                encoding=self._evaluator.encoding,
-                seed=self._seed,
-                needs_observation=self._evaluator.capabilities.needs_observation,
-            )
-        self._search, self._searched, self._start = search, actions, position.start
-        return search
+    def _budget(self, position: Position, limits: Limits) -> Budget | None:
+        if limits.move_time_s is not None:
+            return move_time_budget(limits.move_time_s, _OVERHEAD_S)
+        if not limits.is_timed:
+            return None
+        left = TimeLeft(
+            time_s=limits.remaining_s[position.state.to_play],
+            increment_s=limits.control.increment_s,
+            moves_to_go=limits.moves_to_go or None,
+        )
+        return self._times.budget(left, ply=len(position.actions))
 
-    def _batch(self, search: Search, nodes: int | None) -> int:
-        """Small batches at first: leaves chosen together know less of each other."""
-        return max(1, min(self._command.batch, search.simulations // 4 + 1, nodes or _UNBOUNDED))
-
-    def _pick(self, search: Search, nodes: int | None) -> int:
-        actions = search.actions
-        if nodes == 1:
-            return int(actions[int(np.argmax(search.raw_priors))])
-        if self._command.variety > 0 and search.proven is None:
-            visits = [int(count) for count in search.visits]
+    def _pick(self, thought: Thought) -> int | None:
+        moves = thought.moves
+        if self._command.variety > 0 and moves and moves[0].proven is None and thought.nodes > 1:
             index = choose_by_evaluations(
-                visits, float(self._rng.random()), share=self._command.variety
+                [move.visits for move in moves],
+                float(self._rng.random()),
+                share=self._command.variety,
             )
-            return int(actions[index])
-        return search.choose(0.0)
-
-
-def _centipawns(value: float) -> float:
-    """Lc0's curve, so that adjudication limits mean the same for nets and engines."""
-    return 90 * math.tan(1.5637541897 * max(-0.9999, min(0.9999, value)))
+            return moves[index].action
+        return thought.best
 
 
 def _setting(part: str, text: str) -> tuple[str, str]:

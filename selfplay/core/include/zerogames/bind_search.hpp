@@ -175,13 +175,18 @@ struct BoundSearch {
         search(context, state, seed),
         encoder(state, encoding_name, needs_observation),
         buffer(encoder.shape) {
-    start(std::nullopt, true);
+    start(std::nullopt, true, true, std::nullopt);
   }
 
-  void start(std::optional<int> simulations, bool explore) {
+  void start(std::optional<int> simulations, bool explore, bool may_stop_early,
+             std::optional<std::vector<Action>> allowed) {
     const int budget = simulations.value_or(context.settings.simulations);
     if (budget < 0) throw Error("simulations must be at least 0");
-    search.start({.simulations = budget, .explore = explore});
+    if (allowed && allowed->empty()) throw Error("allowed must name at least one action");
+    search.start({.simulations = budget,
+                  .explore = explore,
+                  .may_stop_early = may_stop_early,
+                  .allowed = allowed.value_or(std::vector<Action>())});
   }
 
   nb::object collect(std::size_t max_batch, nb::handle out) {
@@ -353,18 +358,19 @@ nb::object bind_one_search(nb::module_& m, const std::string& name) {
           [](Self& self, nb::handle state) {
             if (self.search.num_leaves() > 0) throw Error("apply the collected batch first");
             self.search.set_position(from_python<G>(state, self.search.root_state().action_size()));
-            self.start(std::nullopt, true);
+            self.start(std::nullopt, true, true, std::nullopt);
           },
           nb::arg("state"))
       .def(
           "advance",
           [](Self& self, Action action) {
             without_gil<G>([&] { self.search.advance(action); });
-            self.start(std::nullopt, true);
+            self.start(std::nullopt, true, true, std::nullopt);
           },
           nb::arg("action"))
       .def("start", &Self::start, nb::arg("simulations") = nb::none(), nb::kw_only(),
-           nb::arg("explore") = true)
+           nb::arg("explore") = true, nb::arg("may_stop_early") = true,
+           nb::arg("allowed") = nb::none())
       .def("collect", &Self::collect, nb::arg("max_batch"), nb::arg("out") = nb::none())
       .def("apply", &Self::apply, nb::arg("policy_logits"), nb::arg("wdl"),
            nb::arg("moves_left") = nb::none())
@@ -386,10 +392,10 @@ nb::object bind_one_search(nb::module_& m, const std::string& name) {
           nb::arg("temperature") = nb::none())
       .def(
           "principal_variation",
-          [](const Self& self, std::size_t length) {
-            return to_int32_array(self.search.view().principal_variation(length));
+          [](const Self& self, std::size_t length, std::optional<Action> first) {
+            return to_int32_array(self.search.view().principal_variation(length, first));
           },
-          nb::arg("length") = 256)
+          nb::arg("length") = 256, nb::arg("first") = nb::none())
       .def(
           "fix_gumbels",
           [](Self& self, std::vector<double> noise) { self.search.fix_gumbels(std::move(noise)); },
@@ -464,6 +470,9 @@ nb::object bind_one_search(nb::module_& m, const std::string& name) {
                    })
       .def_prop_ro("policy_target",
                    [](const Self& self) { return to_array(self.search.view().policy_target()); })
+      .def_prop_ro("mean_depth", [](const Self& self) { return self.search.mean_depth(); })
+      .def_prop_ro("max_depth", [](const Self& self) { return self.search.max_depth(); })
+      .def_prop_ro("cache_fill", [](const Self& self) { return self.context.cache.fill(); })
       .def_prop_ro("cache_hits", [](const Self& self) { return self.context.cache.hits(); })
       .def_prop_ro("cache_misses", [](const Self& self) { return self.context.cache.misses(); })
       .def_prop_rw(

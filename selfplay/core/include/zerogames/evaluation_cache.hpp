@@ -43,6 +43,12 @@ class EvaluationCache {
     return ring_size_ * sizeof(std::uint32_t) + num_slots_ * sizeof(std::uint64_t);
   }
 
+  /// Share of the memory that is in use.
+  double fill() const {
+    if (!enabled()) return 0;
+    return std::min(1.0, static_cast<double>(written_) / static_cast<double>(ring_size_));
+  }
+
   /// Fills `logits` and returns true if `key` is known with exactly that many legal actions.
   bool find(std::uint64_t key, Evaluation& evaluation, std::span<float> logits) {
     if (!enabled()) return false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,14 +20,17 @@ namespace zerogames {
 /// Refers to a search and must not outlive its next step.
 class RootView {
  public:
-  /// `raw_priors` are by ascending legal action, `gumbels` by action; `explore` as in SearchBudget.
+  /// `raw_priors` are by ascending legal action, `gumbels` by action, and so is `allowed`, which
+  /// is empty if all actions may be chosen; `explore` as in SearchBudget.
   RootView(const SearchSettings& settings, const Tree& tree, std::span<const float> raw_priors,
-           std::span<const double> gumbels, int action_size, bool explore)
+           std::span<const double> gumbels, int action_size, std::span<const std::uint8_t> allowed,
+           bool explore)
       : settings_(settings),
         tree_(tree),
         raw_priors_(raw_priors),
         gumbels_(gumbels),
         action_size_(action_size),
+        allowed_(allowed),
         explore_(explore) {}
 
   const Node& root() const { return tree_[tree_.root()]; }
@@ -92,12 +96,13 @@ class RootView {
     return target;
   }
 
-  /// The action to play with the given temperature (0: the best one); after at least one
-  /// evaluation of the root.
+  /// The action to play with the given temperature (0: the best one) among the allowed ones; after
+  /// at least one evaluation of the root.
   Action choose(double temperature, Random& random) const {
-    const auto children = this->children();
+    auto children = this->children();
     if (children.empty()) throw Error("the root is not evaluated yet");
     if (settings_.algorithm == Algorithm::kGumbel) return children[gumbel_choice(children)].action;
+    std::erase_if(children, [&](const RootChild& child) { return !is_allowed(child.action); });
     std::vector<double> weights = this->weights(children);
     if (settings_.lcb) {
       weights = lcb_weights(children, weights, settings_.lcb_stdevs, settings_.lcb_min_share);
@@ -105,10 +110,20 @@ class RootView {
     return children[choose_child(settings_, children, weights, temperature, random)].action;
   }
 
-  /// The best line, at most `length` actions.
-  std::vector<Action> principal_variation(std::size_t length) const {
+  /// The best line, at most `length` actions, from the root or from the child of action `first`,
+  /// which the line then begins with.
+  std::vector<Action> principal_variation(std::size_t length,
+                                          std::optional<Action> first = std::nullopt) const {
     std::vector<Action> line;
     const Node* node = &root();
+    if (first) {
+      line.push_back(*first);
+      const auto children = tree_.children(*node);
+      const auto found = std::ranges::find_if(
+          children, [&](const NodeId id) { return tree_[id].action == *first; });
+      if (found == children.end()) return line;
+      node = &tree_[*found];
+    }
     while (line.size() < length && node->num_children > 0) {
       const Node* best = nullptr;
       RootChild best_row;
@@ -128,6 +143,10 @@ class RootView {
   static double log_prior(float prior) { return std::log(std::max<double>(prior, 1e-38)); }
 
  private:
+  bool is_allowed(Action action) const {
+    return allowed_.empty() || allowed_[static_cast<std::size_t>(action)] != 0;
+  }
+
   /// A visited child in its parent's view.
   static RootChild describe(const Node& child) {
     RootChild row;
@@ -146,9 +165,11 @@ class RootView {
   std::size_t gumbel_choice(std::span<const RootChild> children) const {
     const CompletedValues completed(settings_, tree_, root(), action_size_);
     std::size_t best = 0;
+    while (!is_allowed(children[best].action)) ++best;
     bool all_lost = true;
     double most = 0;
     for (std::size_t i = 0; i < children.size(); ++i) {
+      if (!is_allowed(children[i].action)) continue;
       if (better_child(children[i], children[best])) best = i;
       if (children[i].lost()) continue;
       all_lost = false;
@@ -158,6 +179,7 @@ class RootView {
     double best_score = -1e300;
     for (std::size_t i = 0; i < children.size(); ++i) {
       if (children[i].lost() || children[i].visits != most) continue;
+      if (!is_allowed(children[i].action)) continue;
       const double q = children[i].visits > 0 ? children[i].value : completed.mixed();
       const double score =
           gumbels_[children[i].action] + log_prior(raw_priors_[i]) + completed.sigma(q);
@@ -184,6 +206,7 @@ class RootView {
   std::span<const float> raw_priors_;
   std::span<const double> gumbels_;
   int action_size_;
+  std::span<const std::uint8_t> allowed_;
   bool explore_;
 };
 

@@ -59,6 +59,11 @@ struct SearchBudget {
   int simulations = 0;
   /// Root noise, root policy temperature, forced playouts: on for moves that are learnt from.
   bool explore = true;
+  /// Lets the setting `early_stop` end the search when the best move cannot change any more. Off
+  /// where the other moves' values are wanted too.
+  bool may_stop_early = true;
+  /// Root actions to search and choose from; empty: all.
+  std::vector<Action> allowed = {};
 };
 
 template <Game G>
@@ -110,11 +115,14 @@ class Search {
   void start(const SearchBudget& budget) {
     require_no_batch();
     budget_ = budget;
+    restrict_root(budget.allowed);
+    depth_sum_ = num_descents_ = 0;
+    max_depth_ = 0;
     if (settings().algorithm == Algorithm::kGumbel) reset_tree();  // its table counts from zero
     over_ = root_state_.result().has_value();
     target_ = static_cast<std::uint32_t>(budget.simulations);
     if (root().expanded) {
-      if (!settings().count_reused) target_ += visited_below(root());
+      target_ += visits_not_counted();
       prepare_root();
     }
   }
@@ -223,7 +231,29 @@ class Search {
 
   /// What the search found at the root.
   RootView view() const {
-    return {settings(), tree_, raw_priors_, gumbels_, root_state_.action_size(), budget_.explore};
+    return {settings(), tree_,          raw_priors_, gumbels_, root_state_.action_size(),
+            allowed_,   budget_.explore};
+  }
+
+  /// Nodes on the way from the root to a leaf since the search began, root and leaf included: the
+  /// mean, and the most.
+  double mean_depth() const {
+    return num_descents_ > 0 ? static_cast<double>(depth_sum_) / static_cast<double>(num_descents_)
+                             : 0;
+  }
+  std::size_t max_depth() const { return max_depth_; }
+  /// The result is certain for the actions the search may choose from.
+  bool proven() const {
+    if (!settings().solver) return false;
+    if (allowed_.empty()) return root().proven();
+    std::uint32_t num_proven = 0;
+    for (const NodeId id : tree_.children(root())) {
+      const Node& child = tree_[id];
+      if (!is_allowed(child.action)) continue;
+      if (child.high == -1) return true;
+      num_proven += child.proven();
+    }
+    return num_proven == num_allowed();
   }
 
  private:
@@ -251,15 +281,39 @@ class Search {
   bool enough() const {
     const Node& root = this->root();
     if (over_ || !root.expanded) return over_;
-    return root.visits - 1 >= target_ || (settings().solver && root.proven()) ||
+    return root.visits - 1 >= target_ || proven() ||
            tree_.size() >= static_cast<std::uint32_t>(settings().max_nodes) ||
-           (settings().early_stop && decided());
+           (settings().early_stop && budget_.may_stop_early && decided());
   }
 
-  std::uint32_t visited_below(const Node& node) const {
+  /// Visits of the root's children that the budget does not pay for.
+  std::uint32_t visits_not_counted() const {
     std::uint32_t visits = 0;
-    for (const NodeId id : tree_.children(node)) visits += tree_[id].visits;
+    for (const NodeId id : tree_.children(root())) {
+      const Node& child = tree_[id];
+      if (!settings().count_reused || !is_allowed(child.action)) visits += child.visits;
+    }
     return visits;
+  }
+
+  void restrict_root(std::span<const Action> allowed) {
+    allowed_.clear();
+    if (allowed.empty()) return;
+    const int size = root_state_.action_size();
+    allowed_.assign(static_cast<std::size_t>(size), 0);
+    for (const Action action : allowed) {
+      if (action < 0 || action >= size || !root_state_.is_legal(action)) {
+        throw Error("action " + std::to_string(action) + " is not legal here");
+      }
+      allowed_[static_cast<std::size_t>(action)] = 1;
+    }
+  }
+  bool is_allowed(Action action) const {
+    return allowed_.empty() || allowed_[static_cast<std::size_t>(action)] != 0;
+  }
+  std::uint32_t num_allowed() const {
+    if (allowed_.empty()) return root().num_edges;
+    return static_cast<std::uint32_t>(std::ranges::count(allowed_, 1));
   }
 
   /// The first visit of the last node of `path_`, whose position is `state_`.
@@ -340,6 +394,9 @@ class Search {
 
   /// Adds one evaluation to every node of the path. What is proven stays exact.
   void backup(std::span<const NodeId> path, double value, float draw, float moves_left) {
+    depth_sum_ += path.size();
+    ++num_descents_;
+    max_depth_ = std::max(max_depth_, path.size());
     for (std::size_t i = path.size(); i-- > 0;) {
       Node& node = tree_[path[i]];
       if (i > 0 && node.proven()) {
@@ -380,8 +437,9 @@ class Search {
           gumbels_[action] = settings().gumbel_scale * random_.gumbel();
         }
       }
-      halving_ = halving_table(std::min<int>(settings().gumbel_considered, root.num_edges),
-                               budget_.simulations);
+      halving_ = halving_table(
+          std::min<int>(settings().gumbel_considered, static_cast<int>(num_allowed())),
+          budget_.simulations);
     } else if (budget_.explore) {
       apply_policy_temperature(changed, settings().root_policy_temperature);
       add_noise(settings(), changed, random_);
@@ -402,14 +460,32 @@ class Search {
       for (std::size_t i = 0; i < children.size(); ++i) {
         const Node& child = tree_[children[i]];
         const double wanted = std::sqrt(settings().forced_playouts * child.prior * total);
-        if (child.visits > 0 && !child.proven() && child.visits + child.in_flight < wanted &&
+        if (child.visits > 0 && !child.proven() && is_allowed(child.action) &&
+            child.visits + child.in_flight < wanted &&
             (forced == children.size() || child.action < tree_[children[forced]].action)) {
           forced = i;
         }
       }
       if (forced < children.size()) return static_cast<std::uint32_t>(forced);
     }
-    return select_puct(root, settings().root_fpu, settings().root_fpu_value);
+    if (allowed_.empty()) return select_puct(root, settings().root_fpu, settings().root_fpu_value);
+    promote_allowed(root);
+    return select_puct<true>(root, settings().root_fpu, settings().root_fpu_value);
+  }
+
+  /// Brings the best unvisited edge that may be chosen to the front of the unvisited ones.
+  void promote_allowed(Node& root) {
+    const auto actions = tree_.actions(root);
+    const auto priors = tree_.priors(root);
+    std::uint32_t best = root.num_edges;
+    for (std::uint32_t i = root.num_children; i < root.num_edges; ++i) {
+      if (!is_allowed(actions[i])) continue;
+      if (best == root.num_edges || priors[i] > priors[best] ||
+          (priors[i] == priors[best] && actions[i] < actions[best])) {
+        best = i;
+      }
+    }
+    if (best < root.num_edges) tree_.promote(root, best);
   }
 
   std::uint32_t select(const Node& node) const {
@@ -420,6 +496,8 @@ class Search {
   }
 
   /// The index of the child with the highest score; num_children for the best unvisited edge.
+  /// `kRestricted`: at the root, among the allowed actions.
+  template <bool kRestricted = false>
   std::uint32_t select_puct(const Node& node, Fpu fpu, double fpu_value) const {
     const SearchSettings& settings = context_->settings;
     const auto children = tree_.children(node);
@@ -447,6 +525,9 @@ class Search {
     bool any_waiting = false;
     for (std::uint32_t i = 0; i < children.size(); ++i) {
       const Node& child = tree_[children[i]];
+      if constexpr (kRestricted) {
+        if (!is_allowed(child.action)) continue;
+      }
       if (child.visits == 0) {
         any_waiting = true;
         continue;
@@ -467,7 +548,10 @@ class Search {
       consider(i, child.action, score);
     }
 
-    const bool any_unvisited = node.num_children < node.num_edges;
+    bool any_unvisited = node.num_children < node.num_edges;
+    if constexpr (kRestricted) {
+      any_unvisited = any_unvisited && is_allowed(tree_.actions(node)[node.num_children]);
+    }
     if (!any_unvisited && !any_waiting) return best;
     auto urgency = static_cast<float>(fpu_value);
     if (fpu == Fpu::kReduction) {
@@ -481,6 +565,9 @@ class Search {
     for (std::uint32_t i = 0; any_waiting && i < children.size(); ++i) {
       const Node& child = tree_[children[i]];
       if (child.visits > 0) continue;
+      if constexpr (kRestricted) {
+        if (!is_allowed(child.action)) continue;
+      }
       const float losses = virtual_loss * child.in_flight;
       const float q = urgency + (-1.0F - urgency) * losses / (losses + 0.25F);
       consider(i, child.action, q + explore * child.prior / (1.0F + losses));
@@ -504,9 +591,11 @@ class Search {
     float highest = 0;
     for (const float prior : priors) highest = std::max(highest, prior);
     std::uint32_t best = 0;
+    while (!is_allowed(actions[best])) ++best;
     double best_score = -1e300;
     for (std::uint32_t i = 0; i < root.num_edges; ++i) {
       const Node* child = i < children.size() ? &tree_[children[i]] : nullptr;
+      if (!is_allowed(actions[i])) continue;
       if ((child ? child->visits + child->in_flight : 0) != wanted) continue;
       const double sigma = child ? completed.sigma_of(*child) : completed.sigma(completed.mixed());
       const double score = std::max(-1e9, gumbels_[actions[i]] + RootView::log_prior(priors[i]) -
@@ -525,9 +614,10 @@ class Search {
   bool decided() const {
     const Node& root = this->root();
     std::uint32_t first = 0, second = 0;
-    int open = root.num_edges;
+    int open = static_cast<int>(num_allowed());
     for (const NodeId id : tree_.children(root)) {
       const Node& child = tree_[id];
+      if (!is_allowed(child.action)) continue;
       open -= child.low == 1;
       if (child.visits > first) {
         second = std::exchange(first, child.visits);
@@ -555,6 +645,8 @@ class Search {
   std::vector<float> raw_priors_;  ///< of the root, by ascending action; empty before it is ready
   std::vector<double> gumbels_, fixed_gumbels_;  ///< by action
   std::vector<std::uint32_t> halving_;
+  std::vector<std::uint8_t> allowed_;  ///< by action; empty: all
+  std::size_t depth_sum_ = 0, num_descents_ = 0, max_depth_ = 0;
 };
 
 }  // namespace zerogames
