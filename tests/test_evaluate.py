@@ -58,7 +58,7 @@ def test_exports_are_kept_by_content(net: Path) -> None:
 
 
 def test_the_cache_keeps_what_was_used_last(net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zerogames.export.onnx_file.CACHED_FILES", 2)
+    monkeypatch.setattr("zerogames.export.cache.CACHED_FILES", 2)
     game = zerogames.get_game("connect4")
     paths = []
     for seed in range(4):

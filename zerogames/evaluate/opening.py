@@ -79,11 +79,12 @@ def _open_onnx(request: Request) -> Evaluator:
 
 def exported_onnx(net: Path, version: str, game: Game) -> Path:
     """The ONNX form of a net for a board size, exported once and kept by content."""
-    from zerogames.export.onnx_file import EXPORT_VERSION, cache_folder, export_onnx, prune_cache
+    from zerogames.export.cache import EXPORT_VERSION, cache_folder, prune_cache
 
     size = "x".join(map(str, game.spec.observation_shape))
     path = cache_folder() / f"{version}-{size}-v{EXPORT_VERSION}.onnx"
     if not path.exists():
+        from zerogames.export.onnx_file import export_onnx
         from zerogames.nets import load_net
 
         model, _ = load_net(net, game=game)

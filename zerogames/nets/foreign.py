@@ -36,7 +36,7 @@ def resolve_net(path: str | Path) -> Path:
     reader = next((point for end, point in _formats().items() if path.name.endswith(end)), None)
     if reader is None:
         return path
-    from zerogames.export.onnx_file import cache_folder
+    from zerogames.export.cache import cache_folder
 
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
