@@ -5,7 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import numpy as np
+
 from zerogames.data import GameRecord
+from zerogames.data.record import SEARCH_KINDS
+
+LEARNABLE = (SEARCH_KINDS.index("full"), SEARCH_KINDS.index("proved"))
 
 
 @dataclass(kw_only=True)
@@ -15,6 +20,8 @@ class Counts:
     games: int = 0
     positions: int = 0
     """Plies of finished games."""
+    learnable: int = 0
+    """Those of them with a policy to learn from: full searches and proofs."""
     evaluations: int = 0
     """Positions the net judged; cache hits do not count."""
     cache_hits: int = 0
@@ -37,6 +44,8 @@ class Counts:
         for record in records:
             self.games += 1
             self.positions += len(record.actions)
+            if record.search is not None:
+                self.learnable += int(np.isin(record.search.kinds, LEARNABLE).sum())
             self.reasons[record.reason] += 1
             result = record.result or 0.0
             self.first_wins += result > 0
@@ -47,6 +56,16 @@ class Counts:
         """Add the sums of another part."""
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def since(self, earlier: Self) -> Self:
+        """What came after `earlier`."""
+        # Counters subtract too.
+        return type(self)(
+            **{
+                name: getattr(self, name) - getattr(earlier, name)
+                for name in self.__dataclass_fields__
+            }
+        )
 
     @property
     def mean_length(self) -> float:

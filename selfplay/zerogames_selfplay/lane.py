@@ -2,6 +2,7 @@
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -37,6 +38,7 @@ class Lane:
         starts: Sequence[State],
         finished: "queue.SimpleQueue[GameRecord]",
         stop: threading.Event,
+        playing: threading.Event,
     ) -> None:
         self.error: BaseException | None = None
         self._game = game
@@ -44,6 +46,9 @@ class Lane:
         self._starts = starts
         self._finished = finished
         self._stop = stop
+        self._playing = playing
+        self._stepping = threading.Lock()
+        self._next_evaluator: deque[Evaluator] = deque(maxlen=1)
         self._share = share
         self._pool: Pool = new_pool(
             game,
@@ -72,6 +77,15 @@ class Lane:
         """Whether the thread is alive."""
         return self._thread.is_alive()
 
+    def rest(self) -> None:
+        """Wait for the end of the present step; call it after `playing` was cleared."""
+        with self._stepping:
+            pass
+
+    def use(self, evaluator: Evaluator) -> None:
+        """Judge with another net from the next step on; games in progress go on with it."""
+        self._next_evaluator.append(evaluator)
+
     def counts(self) -> Counts:
         """What only the pool knows; games are counted where they are collected."""
         pool = self._pool
@@ -96,12 +110,19 @@ class Lane:
     def _run(self) -> None:
         try:
             while not self._pool.done and not self._stop.is_set():
-                self._step()
+                self._playing.wait()
+                with self._stepping:
+                    # Looked at again: whoever cleared it waits for this lock.
+                    if self._playing.is_set() and not self._stop.is_set():
+                        self._step()
         except BaseException as error:
             self.error = error
             self._stop.set()
 
     def _step(self) -> None:
+        if self._next_evaluator:
+            self._evaluator = self._next_evaluator.pop()
+            self._pool.net_version += 1
         planes = self._pool.collect()
         if len(planes):
             self._pool.apply(*self._evaluator.evaluate(planes))

@@ -59,7 +59,7 @@ def open_run(settings: SelfplaySettings, game: Game) -> RunFolder:
             "game": game.spec.identity,
             "session": session,
             "version": __version__,
-            "commit": _commit(),
+            "commit": source_commit(),
             "settings": to_table(settings),
         }
         write_text_atomically(path / RUN_NAME, json.dumps(table, indent=2) + "\n")
@@ -106,7 +106,8 @@ def _read_run(path: Path) -> dict[str, str | int] | None:
         raise UserError(f"{file}: damaged ({error}); give another --out") from None
 
 
-def _commit() -> str:
+def source_commit() -> str:
+    """The commit of the checkout this program runs from, if it does."""
     try:
         done = subprocess.run(
             ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"],

@@ -33,6 +33,8 @@ class Worker:
         self._game = get_game(settings.game)
         self._settings = settings
         self._stop = threading.Event()
+        self._playing = threading.Event()
+        self._playing.set()
         self._finished: queue.SimpleQueue[GameRecord] = queue.SimpleQueue()
         self._games = Counts()
         self._writer = ShardWriter(folder, prefix, positions=settings.shard_positions)
@@ -47,6 +49,7 @@ class Worker:
                 starts=starts,
                 finished=self._finished,
                 stop=self._stop,
+                playing=self._playing,
             )
             for lane in range(num_lanes)
         ]
@@ -85,6 +88,25 @@ class Worker:
             if lane.error is not None:
                 raise lane.error
 
+    def pause(self) -> None:
+        """Let the lanes rest between two batches and write every finished game.
+
+        Games in progress stay where they are; `resume` goes on with them.
+        """
+        self._playing.clear()
+        for lane in self._lanes:
+            lane.rest()
+        self._write_finished()
+
+    def resume(self) -> None:
+        """Play on after `pause`."""
+        self._playing.set()
+
+    def use_net(self, net: Path) -> None:
+        """Play on with another net: games in progress too, from their next batch on."""
+        for lane in self._lanes:
+            lane.use(self._open_evaluator(net))
+
     def _take(self, record: GameRecord) -> None:
         self._games.add_games([record])
         self._writer.add(record)
@@ -100,15 +122,19 @@ class Worker:
     def close(self) -> None:
         """Stop the lanes and write every finished game; games in progress are given up."""
         self._stop.set()
+        self._playing.set()
         for lane in self._lanes:
             lane.join()
+        self._games.dropped = sum(lane.num_unfinished for lane in self._lanes)
+        self._write_finished()
+
+    def _write_finished(self) -> None:
         while True:
             try:
                 record = self._finished.get_nowait()
             except queue.Empty:
                 break
             self._take(record)
-        self._games.dropped = sum(lane.num_unfinished for lane in self._lanes)
         self._writer.flush()
 
 

@@ -1,0 +1,138 @@
+"""The loop in one process: it learns, goes on where it was, and its sums add up."""
+
+import dataclasses
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from zerogames_selfplay.training.command import read_arguments, run_training
+from zerogames_selfplay.training.folder import read_run_settings, steps_in
+from zerogames_selfplay.training.journal import read_lines
+from zerogames_selfplay.training.settings import GateSettings, RatingSettings, TrainSettings
+
+from zerogames.data.shard import read_shard, shard_paths
+from zerogames.errors import UserError
+from zerogames.nets import load_net
+from zerogames.search_settings import PoolSettings, search_preset
+from zerogames.train import TrainerSettings, WindowSettings
+
+
+def tiny(out: Path, **changes: object) -> TrainSettings:
+    settings = TrainSettings(
+        game="connect4",
+        net="res_3x3_1x8",
+        out=out,
+        generations=2,
+        lanes=1,
+        generation_positions=256,
+        first_positions=256,
+        search=search_preset("gumbel", simulations=4, cache_mebibytes=1),
+        pool=PoolSettings(parallel_games=16),
+        trainer=TrainerSettings(batch_size=32, warmup_steps=4, threads=1, schedule="cosine"),
+        window=WindowSettings(min_positions=400),
+        rating=RatingSettings(share=0.0),
+    )
+    return dataclasses.replace(settings, **changes)  # type: ignore[arg-type]
+
+
+def train(settings: TrainSettings) -> str:
+    """Run to the end; what was printed."""
+    text = StringIO()
+    assert run_training(settings, Console(file=text, width=200)) == 0
+    return text.getvalue()
+
+
+def check_sums(out: Path, settings: TrainSettings) -> None:
+    """What the checkpoint, the metrics and the shards say of each other."""
+    step = steps_in(out / "checkpoints")[-1]
+    state = json.loads((out / f"checkpoints/step-{step:08d}/trainer.json").read_text())["state"]
+    ledger = state["extra"]["ledger"]
+    paths = shard_paths(out / "shards")
+    games = [game for path in paths for game in read_shard(path)]
+    positions = sum(len(game.actions) for game in games)
+    batch = settings.trainer.batch_size
+    assert sorted(ledger["shards"]) == [path.name for path in paths]
+    assert state["extra"]["window"]["total_positions"] == positions
+    assert state["step"] == step
+    assert state["samples"] == step * batch
+    assert ledger["due_samples"] + state["samples"] == pytest.approx(positions * settings.reuse)
+    assert state["extra"]["window"]["draws"] == step
+    lines = read_lines(out / "metrics.jsonl")
+    assert [line["step"] for line in lines] == sorted({line["step"] for line in lines})
+    assert lines[-1]["generation"] == ledger["generation"]
+
+
+def test_a_run_goes_on_in_its_folder_and_the_sums_add_up(tmp_path: Path) -> None:
+    first = tiny(tmp_path / "run")
+    printed = train(first)
+    assert "generation 2" in printed
+    assert "zerogames report" in printed
+    check_sums(tmp_path / "run", first)
+    more = dataclasses.replace(first, generations=4)
+    printed = train(more)
+    assert "going on at step" in printed
+    check_sums(tmp_path / "run", more)
+    assert len(read_lines(tmp_path / "run" / "metrics.jsonl")) == 4
+    model, info = load_net(tmp_path / "run" / "net.safetensors")
+    assert info.step == steps_in(tmp_path / "run" / "nets")[-1]
+    assert len(steps_in(tmp_path / "run" / "checkpoints")) == first.keep_checkpoints
+
+
+def test_a_finished_run_does_nothing_more(tmp_path: Path) -> None:
+    settings = tiny(tmp_path, generations=1)
+    train(settings)
+    step = steps_in(tmp_path / "nets")[-1]
+    assert "a larger limit goes on" in train(settings)
+    assert steps_in(tmp_path / "nets")[-1] == step
+
+
+def test_ratings_are_written_with_intervals_and_results(tmp_path: Path) -> None:
+    rating = RatingSettings(share=0.5, visits=4, pairs=2, anchors=("random", "mcts:4"))
+    printed = train(tiny(tmp_path, rating=rating))
+    lines = read_lines(tmp_path / "ratings.jsonl")
+    assert lines
+    assert "Elo" in printed
+    last = lines[-1]
+    assert last["low"] < last["elo"] < last["high"]
+    assert last["step"] == steps_in(tmp_path / "nets")[-1]
+    results = {result["opponent"]: result for result in last["results"]}
+    assert {"random", "mcts:4"} <= set(results)
+    for result in results.values():
+        assert result["wins"] + result["draws"] + result["losses"] == 4
+
+
+def test_a_net_that_fails_at_the_gate_does_not_play(tmp_path: Path) -> None:
+    printed = train(tiny(tmp_path, gate=GateSettings(pairs=1, visits=2, score=1.0)))
+    failed = printed.count("does not play yet")
+    passed = printed.count("plays from now on")
+    assert failed + passed == 2
+    _, info = load_net(tmp_path / "net.safetensors")
+    assert (info.step == 0) == (passed == 0)
+
+
+def test_too_little_time_says_how_much_is_missing(tmp_path: Path) -> None:
+    printed = train(tiny(tmp_path, generations=None, minutes=0.01, first_positions=100_000))
+    assert "100,000 positions are missing" in printed.replace("of 100,000", "100,000")
+
+
+def test_settings_of_the_folder_are_the_base_of_the_next_start(tmp_path: Path) -> None:
+    train(tiny(tmp_path, generations=1))
+    again = read_arguments(["--out", str(tmp_path), "--generations", "3"])
+    assert again == dataclasses.replace(tiny(tmp_path), generations=3)
+    assert read_run_settings(tmp_path) is not None
+
+
+def test_another_game_or_net_is_refused(tmp_path: Path) -> None:
+    train(tiny(tmp_path, generations=1))
+    with pytest.raises(UserError, match="trains connect4, not othello"):
+        train(tiny(tmp_path, game="othello"))
+    with pytest.raises(UserError, match="trains the net res_3x3_1x8"):
+        train(tiny(tmp_path, net="res_3x3_2x8"))
+
+
+def test_a_limit_on_the_command_line_replaces_the_minutes_of_the_preset() -> None:
+    assert read_arguments(["--game", "connect4", "--preset", "quick"]).minutes == 20
+    assert read_arguments(["--preset", "quick", "--steps", "10"]).minutes is None
+    assert read_arguments(["--preset", "quick", "--minutes", "3"]).limit_s == 180

@@ -1,0 +1,1 @@
+"""The zero loop: self-play, learning and rating together."""

@@ -1,0 +1,205 @@
+"""Learn a game from nothing: `zerogames train --game connect4 --preset quick`."""
+
+import contextlib
+import dataclasses
+import errno
+import signal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+from safetensors import SafetensorError
+
+from zerogames.config import find_config, parse_arguments, read_settings, take_option
+from zerogames.errors import UserError
+from zerogames.game import Game
+from zerogames.identity import split_identity
+from zerogames.registry import get_game
+from zerogames.search_settings import search_preset
+from zerogames_selfplay.training.folder import (
+    TrainFolder,
+    default_folder,
+    open_folder,
+    read_run_settings,
+)
+from zerogames_selfplay.training.panel import print_train_summary
+from zerogames_selfplay.training.run import Run
+from zerogames_selfplay.training.settings import TrainSettings
+
+_LIMITS = ("steps", "generations", "forever")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `zerogames train`."""
+    return run_training(read_arguments(argv), Console())
+
+
+def read_arguments(argv: Sequence[str]) -> TrainSettings:
+    """Defaults, then the game's preset or the folder's own settings, then the command line."""
+    game, _ = take_option(argv, "game")
+    out, _ = take_option(argv, "out")
+    preset, rest = take_option(argv, "preset")
+    algorithm, rest = take_option(rest, "search.preset")
+    simulations, rest = take_option(rest, "simulations")
+    base = _base(game, out, preset)
+    if _has_limit(rest):
+        base = dataclasses.replace(base, minutes=None)
+    if algorithm is not None:
+        base = dataclasses.replace(base, search=search_preset(algorithm))
+    if simulations is not None:
+        rest += ["--search.simulations", simulations]
+    return parse_arguments(
+        TrainSettings,
+        rest,
+        prog="zerogames train",
+        base=base,
+        description="Learn a game from nothing: self-play, training and rating. Also: --preset "
+        "NAME (configs/<game>/NAME.toml), --search.preset alphazero|gumbel|katago, --simulations N."
+        " The same folder is continued.",
+    )
+
+
+def _base(game: str | None, out: str | None, preset: str | None) -> TrainSettings:
+    """What the command line changes: a preset, or what the run was started with."""
+    if preset is None:
+        path = Path(out) if out else default_folder(game or TrainSettings().game)
+        earlier = read_run_settings(path) if path.is_dir() else None
+        if earlier is not None and game in (None, earlier.game):
+            return dataclasses.replace(earlier, out=None if out is None else path)
+    base = TrainSettings(game=game or TrainSettings().game)
+    name = split_identity(base.game)[0]
+    file = find_config(name, preset) if preset else _default_preset(base.game)
+    if file is None:
+        return base
+    chosen = read_settings(TrainSettings, file, base=base)
+    return chosen if game is None else dataclasses.replace(chosen, game=game)
+
+
+def _default_preset(game: str) -> Path | None:
+    """The first preset of the game that is made for training it, if there is one."""
+    for name in ("quick", "train"):
+        with contextlib.suppress(UserError):
+            return find_config(split_identity(game)[0], name)
+    return None
+
+
+def _has_limit(argv: Sequence[str]) -> bool:
+    """Whether a limit is given that takes the place of the preset's minutes."""
+    return any(argument.partition("=")[0] == f"--{limit}" for argument in argv for limit in _LIMITS)
+
+
+def run_training(settings: TrainSettings, console: Console) -> int:
+    """Train until a limit, Ctrl-C or an error; what was learnt is on disk afterwards."""
+    settings.check()
+    game = get_game(settings.game)
+    folder = None
+    try:
+        folder = open_folder(settings, game)
+        return _train(settings, game, folder, console)
+    except (OSError, SafetensorError) as error:
+        where = folder.path if folder else settings.out or default_folder(settings.game)
+        raise _disk_error(error, where) from None
+
+
+def _train(settings: TrainSettings, game: Game, folder: TrainFolder, console: Console) -> int:
+    from zerogames_selfplay.training.learner import Learner
+    from zerogames_selfplay.training.loop import train_here
+
+    learner = Learner.open(settings, game, folder)
+    run = Run(settings, game, folder, console, learner.report())
+    run.status.net = learner.trainer.model.spec.name
+    _greet(run)
+    with _stop_signals(run), run.panel:
+        try:
+            train_here(run, learner)
+            if not run.stop.is_set() and settings.rating.share:
+                _rate_last(run)
+            learner.best_step = run.best_step
+            learner.finish(run.status.elapsed_s)
+            run.take_notes(learner.report())
+        finally:
+            learner.close()
+            run.journal.close()
+    return _end(run, console)
+
+
+def _rate_last(run: Run) -> None:
+    lines = run.journal.ratings.lines
+    if run.playing_step and (not lines or lines[-1]["step"] < run.playing_step):
+        run.rate()
+
+
+def _greet(run: Run) -> None:
+    search = run.settings.search
+    report = run.report
+    begun = f"going on at step {report.step:,}" if report.step else "a new run"
+    run.panel.line(
+        f"{run.game.spec.identity}: net {run.status.net}, {search.algorithm} with "
+        f"{search.simulations} simulations; {begun} in {run.folder.path}"
+    )
+
+
+def _end(run: Run, console: Console) -> int:
+    print_train_summary(console, run.status, run.folder)
+    report, folder = run.report, run.folder
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+    if report.missing_positions:
+        say(
+            f"too little was played to train on: {report.missing_positions:,} of "
+            f"{run.settings.first_positions:,} positions are missing; give more time, or lower "
+            "--first-positions"
+        )
+    if run.stop.is_set():
+        say("stopped; the same command goes on from here")
+    elif (run.progress or 0) >= 1:
+        say(f"done; a larger limit goes on from here, e.g. {_more(run)}")
+    say(f"next: zerogames report {folder.path}")
+    say(f"      zerogames play --game {run.game.spec.identity} --net {folder.net}")
+    say(
+        f"      zerogames match {folder.net}@200 mcts:1000 --game {run.game.spec.identity} "
+        "--games 100"
+    )
+    return 0
+
+
+def _more(run: Run) -> str:
+    settings = run.settings
+    if settings.steps is not None:
+        return f"--steps {2 * settings.steps}"
+    if settings.generations is not None:
+        return f"--generations {2 * settings.generations}"
+    return f"--minutes {2 * (settings.limit_s or 0) / 60:g}"
+
+
+def _disk_error(error: OSError | SafetensorError, path: Path) -> UserError:
+    full = "No space left" in str(error) or (
+        isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    )
+    if full:
+        return UserError(
+            f"the disk of {path} is full; what was written is whole. "
+            "Make space, and the same command goes on"
+        )
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return UserError(f"{path}: {reason}")
+
+
+@contextlib.contextmanager
+def _stop_signals(run: Run) -> Iterator[None]:
+    """Ctrl-C and SIGTERM let the run end in good order; a second Ctrl-C ends it at once."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if run.stop.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        run.stop.set()
+
+    old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

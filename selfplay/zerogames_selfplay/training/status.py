@@ -1,0 +1,49 @@
+"""What a run is doing right now, for whoever watches."""
+
+import time
+from dataclasses import dataclass, field
+
+from zerogames_selfplay.counts import Counts
+from zerogames_selfplay.training.learner import LearnerReport
+
+
+@dataclass(kw_only=True)
+class Status:
+    """Changed by the loop, shown by the panel."""
+
+    game: str
+    net: str
+    phase: str = "starting"
+    """What is done now."""
+    reason: str = ""
+    """What is waited for, and why."""
+    progress: float | None = None
+    """Share of the run that is over."""
+    limit_s: float | None = None
+    start_s: float = field(default_factory=time.monotonic)
+    elapsed_before_s: float = 0.0
+    """Of earlier sessions."""
+    selfplay: Counts = field(default_factory=Counts)
+    """Of this session."""
+    selfplay_s: float = 0.0
+    """Seconds in which self-play ran in this session."""
+    learner: LearnerReport | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    losses: list[float] = field(default_factory=list)
+    """Of all generations."""
+    ratings: list[tuple[int, float, float, float]] = field(default_factory=list)
+    """Step, Elo, low, high of all rated nets."""
+    playing: str = ""
+    """The net that plays."""
+    restarts: int = 0
+    """Workers and learners that died and were replaced."""
+
+    @property
+    def elapsed_s(self) -> float:
+        """Of all sessions."""
+        return self.elapsed_before_s + time.monotonic() - self.start_s
+
+    @property
+    def positions_per_s(self) -> float:
+        """Of self-play in this session, while it ran."""
+        return self.selfplay.learnable / self.selfplay_s if self.selfplay_s > 0 else 0.0
