@@ -75,7 +75,7 @@ def test_a_run_goes_on_in_its_folder_and_the_sums_add_up(tmp_path: Path) -> None
     assert "going on at step" in printed
     check_sums(tmp_path / "run", more)
     assert len(read_lines(tmp_path / "run" / "metrics.jsonl")) == 4
-    model, info = load_net(tmp_path / "run" / "net.safetensors")
+    _, info = load_net(tmp_path / "run" / "net.safetensors")
     assert info.step == steps_in(tmp_path / "run" / "nets")[-1]
     assert len(steps_in(tmp_path / "run" / "checkpoints")) == first.keep_checkpoints
 
