@@ -67,8 +67,8 @@ def read_all(source: Source, selection: Selection | None = None, **options: obje
         batches = [batch.copy() for batch in stream]
     return SampleBatch(
         **{
-            name: np.concatenate([getattr(batch, name) for batch in batches])
-            for name in ("planes", "policy", "legal", "result", "search", "moves_left", "weights")
+            field.name: np.concatenate([getattr(batch, field.name) for batch in batches])
+            for field in fields(SampleBatch)
         }
     )
 

@@ -14,6 +14,7 @@ from zerogames.nets import Model, build_model
 from zerogames.registry import get_game
 from zerogames.train import Trainer, TrainerSettings
 from zerogames.train.schedule import learning_rate_at
+from zerogames.train.targets import make_targets
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,6 +44,7 @@ def make_batch(game: Game, seed: int, size: int = 32) -> SampleBatch:
     batch.search[:] = rng.dirichlet(np.ones(3), size)
     batch.moves_left[:] = rng.integers(-1, 20, size)
     batch.weights[:] = 1
+    batch.plies[:] = rng.integers(0, 40, size)
     return batch
 
 
@@ -62,13 +64,13 @@ def test_trainer_learns_a_batch(game: Game, optimizer: str) -> None:
     trainer = Trainer(make_model(game), game, settings)
     batch = make_batch(game, 0)
     first = trainer.train_step(batch)
-    for _ in range(150):
+    for _ in range(99):
         last = trainer.train_step(batch)
     assert last["policy_accuracy"] > 0.9 > first["policy_accuracy"]
     assert last["value_mse"] < 0.1 < first["value_mse"]
     assert last["moves_left_loss"] < 0.5 * first["moves_left_loss"]
-    assert trainer.step == 151
-    assert trainer.samples == 151 * 32
+    assert trainer.step == 100
+    assert trainer.samples == 100 * 32
 
 
 @pytest.mark.parametrize(
@@ -134,8 +136,6 @@ def test_splits_give_the_step_of_the_whole_batch_with_frozen_norms(game: Game) -
 
 
 def test_value_target_mixes_result_and_search(game: Game) -> None:
-    from zerogames.train.trainer import make_targets
-
     batch = make_batch(game, 0)
     mixed = make_targets(batch, 0.25).value.numpy()
     assert mixed == pytest.approx(0.75 * batch.result + 0.25 * batch.search, abs=1e-6)

@@ -1,6 +1,7 @@
 """The window over self-play: its size, its draws, its state and shards that are broken."""
 
 import random
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from zerogames.registry import get_game
 from zerogames.train import ReplayWindow, WindowSettings, window_size
 from zerogames.train.surprise import surprise_weights
 
-FIELDS = ("planes", "policy", "legal", "result", "search", "moves_left", "weights")
+FIELDS = tuple(field.name for field in fields(SampleBatch))
 
 
 def searched_record(game: Game, seed: int, *, fast: bool = False) -> GameRecord:
@@ -240,3 +241,53 @@ def test_surprise_draws_surprising_positions_more_often(game: Game, tmp_path: Pa
     found = np.bincount(plies, minlength=len(full)) / len(plies)
     assert found == pytest.approx(wanted / wanted.sum(), abs=0.01)
     assert found[full == 0].sum() > 0
+
+
+def test_duplicates_get_the_mean_of_their_targets(game: Game, tmp_path: Path) -> None:
+    records = [searched_record(game, seed) for seed in range(30)]
+    write_shard(tmp_path / "a.parquet", records[:15])
+    write_shard(tmp_path / "b.parquet", records[15:])
+    firsts = np.stack([record.search.policy(0)[2] for record in records if record.search])
+    results = np.array([record.result for record in records])
+    changes = {"average_duplicates": True, "min_positions": 10_000, "batch_size": 512}
+    with ReplayWindow(game, "stones", settings(**changes), seed=2) as window:
+        window.add(tmp_path / "a.parquet")
+        window.add(tmp_path / "b.parquet")
+        mirrored, drawn = set(), 0
+        for batch in draw(window, 20):
+            for row in np.flatnonzero(batch.plies == 0):
+                straight = batch.policy[row] == pytest.approx(firsts.mean(0), abs=1e-5)
+                mirror = batch.policy[row] == pytest.approx(firsts.mean(0)[::-1], abs=1e-5)
+                assert straight or mirror
+                mirrored.add(mirror)
+                value = batch.result[row, 0] - batch.result[row, 2]
+                assert value == pytest.approx(results.mean(), abs=1e-5)
+                drawn += 1
+        assert mirrored == {False, True}
+        assert drawn / (20 * 512) == pytest.approx(30 / window.num_positions, rel=0.3)
+    with ReplayWindow(
+        game, "stones", settings(**changes, duplicate_weight="constant"), seed=2
+    ) as window:
+        window.add(tmp_path / "a.parquet")
+        window.add(tmp_path / "b.parquet")
+        first = sum((batch.plies == 0).sum() for batch in draw(window, 20))
+        assert first / (20 * 512) < 4 / window.num_positions
+
+
+def test_averaging_duplicates_needs_few_actions() -> None:
+    with pytest.raises(UserError, match="at most 512 actions; chess has 1858"):
+        ReplayWindow(get_game("chess"), "lc0-classic", settings(average_duplicates=True))
+
+
+def test_learners_share_every_batch(game: Game, shards: list[Path]) -> None:
+    def run(share: tuple[int, int]) -> list[SampleBatch]:
+        with ReplayWindow(game, "stones", settings(), seed=4, share=share) as window:
+            window.add(shards[0])
+            return draw(window, 5)
+
+    parts = [run((rank, 2)) for rank in range(2)]
+    for number, whole in enumerate(run((0, 1))):
+        assert_equal([whole[:8]], [parts[0][number]])
+        assert_equal([whole[8:]], [parts[1][number]])
+    with pytest.raises(UserError, match="does not divide among 3 learners"):
+        run((0, 3))

@@ -10,6 +10,7 @@ def unpack_samples(
     search: NDArray[np.float32],
     moves_left: NDArray[np.float32],
     weights: NDArray[np.float32],
+    plies: NDArray[np.float32],
     cell_maps: NDArray[np.int32],
     action_maps: NDArray[np.int32],
     symmetries: NDArray[np.uint8],

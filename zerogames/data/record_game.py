@@ -121,6 +121,7 @@ class RecordGame:
                         result=result,
                         search=found,
                         moves_left=len(record.actions) - ply,
+                        ply=ply,
                     )
                 )
             state = state.play(action)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from zerogames import _samples
 from zerogames.game import Game, State, Symmetry
 
-_HEADER = struct.Struct("<6H6f")
+SAMPLE_HEADER = struct.Struct("<6H7f")
+"""As `SampleHeader` in `zerogames/sample.hpp`."""
 _NO_SYMMETRY = np.empty(0, np.uint8)
 
 
@@ -36,6 +37,8 @@ class SampleBatch:
     """`[B]`: plies to the end of the game; -1 where unknown."""
     weights: NDArray[np.float32]
     """`[B]`."""
+    plies: NDArray[np.float32]
+    """`[B]`: moves played before; -1 where unknown."""
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -51,6 +54,7 @@ class SampleBatch:
             search=np.empty((size, 3), np.float32),
             moves_left=np.empty(size, np.float32),
             weights=np.empty(size, np.float32),
+            plies=np.empty(size, np.float32),
         )
 
     def __getitem__(self, rows: slice) -> Self:
@@ -93,6 +97,7 @@ def unpack(
         out.search,
         out.moves_left,
         out.weights,
+        out.plies,
         empty if symmetries is None else symmetries.cells,
         empty if symmetries is None else symmetries.actions,
         chosen,
@@ -111,6 +116,7 @@ def pack_sample(
     search: tuple[float, float],
     moves_left: float,
     weight: float = 1.0,
+    ply: float = -1,
 ) -> bytes:
     """Pack one position of any game; native games have a faster way for whole games.
 
@@ -124,12 +130,13 @@ def pack_sample(
         search: The same as the search saw it.
         moves_left: Plies to the end, -1 if unknown.
         weight: Of the sample.
+        ply: Moves played before, -1 if unknown.
     """
     planes = state.observe(encoding)
     actions = game.spec.action_size
     legal = np.zeros((actions + 63) // 64 * 64, np.uint8)
     legal[state.legal_actions()] = 1
-    header = _HEADER.pack(
+    header = SAMPLE_HEADER.pack(
         planes.shape[1] * planes.shape[2],
         actions,
         0,
@@ -140,6 +147,7 @@ def pack_sample(
         *search,
         moves_left,
         weight,
+        ply,
     )
     return b"".join(
         (

@@ -7,15 +7,33 @@ from zerogames.train.settings import TrainerSettings
 from zerogames.train.window_settings import WindowSettings, window_size
 
 if TYPE_CHECKING:
+    from zerogames.train.checkpoint_folder import CheckpointFolder, Resumed
+    from zerogames.train.distributed import LearnJob, learn, learn_together
     from zerogames.train.replay_window import ReplayWindow
     from zerogames.train.trainer import Trainer
+    from zerogames.train.validation import validate
 
 _MODULES = {
+    "checkpoint_folder": ("CheckpointFolder", "Resumed"),
+    "distributed": ("LearnJob", "learn", "learn_together"),
     "replay_window": ("ReplayWindow",),
     "trainer": ("Trainer",),
+    "validation": ("validate",),
 }
 
-__all__ = ["ReplayWindow", "Trainer", "TrainerSettings", "WindowSettings", "window_size"]
+__all__ = [
+    "CheckpointFolder",
+    "LearnJob",
+    "ReplayWindow",
+    "Resumed",
+    "Trainer",
+    "TrainerSettings",
+    "WindowSettings",
+    "learn",
+    "learn_together",
+    "validate",
+    "window_size",
+]
 
 
 def __getattr__(name: str) -> object:

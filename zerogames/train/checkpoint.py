@@ -75,7 +75,7 @@ def read_checkpoint(
     folder: Path, game: Game | None = None
 ) -> tuple[Model, TrainerState, dict[str, Tensor]]:
     """Read a folder; raise `UserError` with its name if anything in it is damaged or missing."""
-    state, digests = _read_state(folder)
+    state, digests = _read_sealed(folder)
     for name in (NET_NAME, TENSORS_NAME):
         try:
             whole = _digest(folder / name) == digests.get(name)
@@ -91,7 +91,12 @@ def read_checkpoint(
     return model, state, tensors
 
 
-def _read_state(folder: Path) -> tuple[TrainerState, dict[str, str]]:
+def read_state(folder: Path) -> TrainerState:
+    """Read what a checkpoint says beside its tensors."""
+    return _read_sealed(folder)[0]
+
+
+def _read_sealed(folder: Path) -> tuple[TrainerState, dict[str, str]]:
     path = folder / STATE_NAME
     try:
         if path.stat().st_size > MAX_STATE_BYTES:

@@ -18,6 +18,7 @@ from zerogames.data.problems import Problems
 from zerogames.data.sample import SampleBatch, Symmetries, unpack
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
+from zerogames.train.duplicates import DuplicateMeans, check_averaging
 from zerogames.train.shard_samples import ShardSamples, read_shard_samples
 from zerogames.train.window_settings import WindowSettings, window_size
 
@@ -33,6 +34,7 @@ class _View:
     """`[shards]`: rows before each shard."""
     cumulative: NDArray[np.float64]
     """`[rows]`: weights summed up, those outside the window left out."""
+    duplicates: DuplicateMeans | None
 
     def draw(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Rows, each with a probability as its weight."""
@@ -62,6 +64,7 @@ class ReplayWindow:
         settings: Size and sampling.
         seed: Of the draws.
         set_aside: Folder that corrupt shards are moved to; by default they stay.
+        share: Number of this learner and how many there are: each draws its part of every batch.
     """
 
     def __init__(
@@ -72,12 +75,22 @@ class ReplayWindow:
         seed: int = 0,
         *,
         set_aside: Path | None = None,
+        share: tuple[int, int] = (0, 1),
     ) -> None:
         self.settings = settings = settings or WindowSettings()
         settings.check()
         base = encoding.partition(":")[0]
         if base not in game.encodings:
             raise unknown_name(f"encoding of {game.spec.name}", base, game.encodings)
+        if settings.average_duplicates:
+            check_averaging(game)
+        rank, world = share
+        if not 0 <= rank < world or settings.batch_size % world:
+            raise UserError(
+                f"a batch of {settings.batch_size} does not divide among {world} learners"
+            )
+        size = settings.batch_size // world
+        self._part = slice(rank * size, (rank + 1) * size)
         self.game = game
         self.seed = seed
         self.problems = Problems()
@@ -102,10 +115,7 @@ class ReplayWindow:
             else None
         )
         shape, actions = game.encodings[base].shape, game.spec.action_size
-        self._free = [
-            SampleBatch.empty(settings.batch_size, shape, actions)
-            for _ in range(settings.prefetch + 1)
-        ]
+        self._free = [SampleBatch.empty(size, shape, actions) for _ in range(settings.prefetch + 1)]
         self._ahead: deque[tuple[Future[SampleBatch], SampleBatch]] = deque()
         self._lent: SampleBatch | None = None
         self._pool = ThreadPoolExecutor(settings.workers, "zerogames-window")
@@ -124,13 +134,18 @@ class ReplayWindow:
     @property
     def num_bytes(self) -> int:
         """Memory of the packed positions."""
-        return sum(len(shard.data) + 16 * len(shard) for shard in self._shards)
+        return sum(shard.num_bytes for shard in self._shards)
 
     def read(self, path: str | Path) -> ShardSamples:
         """Read a shard without adding it, in any thread; raise `UserError` if it is corrupt."""
         surprise = self.settings.sampling == "surprise"
         share = self.settings.surprise_share if surprise else None
-        return read_shard_samples(Path(path), self._context, surprise_share=share)
+        return read_shard_samples(
+            Path(path),
+            self._context,
+            surprise_share=share,
+            with_targets=self.settings.average_duplicates,
+        )
 
     def add(self, shard: str | Path | ShardSamples) -> bool:
         """Let the window move on by a shard, whole or not at all.
@@ -180,7 +195,14 @@ class ReplayWindow:
         cumulative = np.maximum(cumulative - outside, 0.0)
         if len(cumulative) == 0 or cumulative[-1] <= 0:
             return None
-        return _View(shards, np.concatenate([[0], np.cumsum(sizes)[:-1]]), cumulative)
+        duplicates = None
+        if self.settings.average_duplicates:
+            weights = np.diff(cumulative, prepend=0.0)
+            targets = [shard.targets for shard in shards if shard.targets is not None]
+            duplicates = DuplicateMeans(targets, weights)
+            cumulative = np.cumsum(duplicates.weights(weights, self.settings.duplicate_weight))
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        return _View(shards, starts, cumulative, duplicates)
 
     def draw(self) -> SampleBatch:
         """The next batch; its memory is used again when the one after is drawn."""
@@ -214,12 +236,20 @@ class ReplayWindow:
 
     def _make(self, view: _View, number: int, buffer: SampleBatch) -> SampleBatch:
         rng = np.random.default_rng([self.seed, number])
-        rows = view.draw(len(buffer), rng)
+        rows = view.draw(self.settings.batch_size, rng)[self._part]
         samples = view.samples(rows)
+        maps = None
         if self._symmetries is None:
-            return unpack(samples, buffer)
-        chosen = rng.integers(self._symmetries.count, size=len(rows), dtype=np.uint8)
-        return unpack(samples, buffer, self._symmetries, chosen)
+            batch = unpack(samples, buffer)
+        else:
+            count = self._symmetries.count
+            everyone = rng.integers(count, size=self.settings.batch_size, dtype=np.uint8)
+            chosen = everyone[self._part]
+            batch = unpack(samples, buffer, self._symmetries, chosen)
+            maps = self._symmetries.actions[chosen]
+        if view.duplicates is not None:
+            view.duplicates.apply(batch, rows, maps)
+        return batch
 
     def state(self) -> WindowState:
         """What `restore` needs, as JSON; the shards themselves stay where they are."""

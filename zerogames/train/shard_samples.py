@@ -11,6 +11,7 @@ from zerogames.data.record import SEARCH_KINDS, GameRecord
 from zerogames.data.record_game import RecordGame
 from zerogames.data.shard import read_shard
 from zerogames.errors import UserError
+from zerogames.train.duplicates import DenseTargets, dense_targets
 from zerogames.train.surprise import surprise_weights
 
 _FAST = SEARCH_KINDS.index("fast")
@@ -32,6 +33,14 @@ class ShardSamples:
     num_games: int
     num_unfinished: int
     """Games without a result, which give no positions."""
+    targets: DenseTargets | None = None
+    """For means over duplicates, if they are wanted."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory it takes."""
+        dense = 0 if self.targets is None else self.targets.num_bytes
+        return len(self.data) + self.ends.nbytes + self.weights.nbytes + dense
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -43,7 +52,11 @@ class ShardSamples:
 
 
 def read_shard_samples(
-    path: Path, context: ReadContext, *, surprise_share: float | None = None
+    path: Path,
+    context: ReadContext,
+    *,
+    surprise_share: float | None = None,
+    with_targets: bool = False,
 ) -> ShardSamples:
     """Read and replay a whole shard; raise `UserError` with its name if any game is broken.
 
@@ -51,6 +64,7 @@ def read_shard_samples(
         path: The shard.
         context: Game and encoding.
         surprise_share: For weights by surprise; None gives all positions the same.
+        with_targets: Whether to hold the targets dense, for means over duplicates.
     """
     samples: list[bytes] = []
     weights: list[NDArray[np.float64]] = []
@@ -84,6 +98,7 @@ def read_shard_samples(
         num_positions=positions,
         num_games=len(records),
         num_unfinished=unfinished,
+        targets=dense_targets(samples, context.game, context.encoding) if with_targets else None,
     )
 
 

@@ -10,20 +10,21 @@ from typing import Self
 import torch
 from pydantic import JsonValue
 from torch import Tensor, nn
-from torch.distributed import get_world_size, is_available, is_initialized
+from torch.distributed import all_reduce, get_world_size, is_available, is_initialized
 from torch.nn.parallel import DistributedDataParallel
 
 from zerogames.data.sample import SampleBatch
 from zerogames.data.split import mix
 from zerogames.errors import UserError
 from zerogames.game import Game
-from zerogames.nets import Model, Output, Targets, compute_losses, compute_metrics
+from zerogames.nets import Model, Output, compute_losses, compute_metrics
 from zerogames.nets.layers import BatchNorm
 from zerogames.nets.losses import decayed_parameters
 from zerogames.train.averaging import WeightAverage
 from zerogames.train.checkpoint import TrainerState, read_checkpoint, write_checkpoint
 from zerogames.train.schedule import learning_rate_at
 from zerogames.train.settings import TrainerSettings
+from zerogames.train.targets import make_targets
 
 
 class Trainer:
@@ -115,8 +116,11 @@ class Trainer:
         if norm is not None:
             figures["gradient_norm"] = norm
         # One transfer for all figures: on a GPU each would wait for the step to end.
-        values = torch.stack(list(figures.values())).tolist()
-        report = dict(zip(figures, values, strict=True))
+        values = torch.stack(list(figures.values()))
+        if self._world > 1:
+            all_reduce(values)
+            values /= self._world
+        report = dict(zip(figures, values.tolist(), strict=True))
         if not math.isfinite(report["loss"]):
             raise UserError(
                 f"step {self.step}: the loss is not finite; lower the learning rate or set "
@@ -283,22 +287,6 @@ class Trainer:
     def _optimized(self) -> list[Tensor]:
         """The parameters in the optimizer's order."""
         return [part for group in self.optimizer.param_groups for part in group["params"]]
-
-
-def make_targets(
-    batch: SampleBatch, search_value_share: float = 0.0, device: torch.device | str = "cpu"
-) -> Targets:
-    """What a net should say about a batch."""
-    value = torch.from_numpy(batch.result)
-    if search_value_share:
-        value = torch.lerp(value, torch.from_numpy(batch.search), search_value_share)
-    return Targets(
-        policy=torch.from_numpy(batch.policy).to(device),
-        value=value.to(device),
-        moves_left=torch.from_numpy(batch.moves_left).to(device),
-        legal=torch.from_numpy(batch.legal).to(device),
-        weights=torch.from_numpy(batch.weights).to(device),
-    )
 
 
 @torch.no_grad()

@@ -221,6 +221,7 @@ def test_samples_are_the_moves_played(tmp_path: Path) -> None:
     assert batch.policy[~batch.legal].max() == 0
     assert batch.result[:2].tolist() == [[1, 0, 0], [0, 0, 1]]
     assert batch.moves_left[:10].tolist() == list(range(10, 0, -1))
+    assert batch.plies[:10].tolist() == list(range(10))
     q = batch.search[:, 0] - batch.search[:, 2]
     assert q[0] == 1  # no value: the result
     assert -0.1 < q[1] < 0

@@ -68,6 +68,7 @@ def compare(path: Path, game: Game, size: int) -> SampleBatch:
 def test_text_is_read_as_the_plain_decoder_reads_it() -> None:
     batch = compare(DATA / "leela-selfplay.0.gz", GO, 19)
     assert batch.moves_left.tolist() == list(range(len(batch), 0, -1))
+    assert batch.plies.tolist() == list(range(len(batch)))
 
 
 def test_positions_are_those_of_the_game() -> None:

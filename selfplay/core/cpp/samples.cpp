@@ -16,7 +16,7 @@ void require(bool fits) {
 /// Expands `samples` into the first rows of a batch.
 void unpack_samples(const nb::list& samples, Array<float, 4> planes, Array<float, 2> policy,
                     Array<bool, 2> legal, Array<float, 2> result, Array<float, 2> search,
-                    Array<float, 1> moves_left, Array<float, 1> weights,
+                    Array<float, 1> moves_left, Array<float, 1> weights, Array<float, 1> plies,
                     Array<const std::int32_t, 2> cell_maps,
                     Array<const std::int32_t, 2> action_maps, Vector<std::uint8_t> symmetries) {
   const std::size_t rows = samples.size(), room = planes.shape(0);
@@ -25,7 +25,8 @@ void unpack_samples(const nb::list& samples, Array<float, 4> planes, Array<float
       rows <= room && policy.shape(0) == room && legal.shape(0) == room &&
       legal.shape(1) == actions && result.shape(0) == room && result.shape(1) == 3 &&
       search.shape(0) == room && search.shape(1) == 3 && moves_left.shape(0) == room &&
-      weights.shape(0) == room && (symmetries.size() == 0 || symmetries.size() >= rows) &&
+      weights.shape(0) == room && plies.shape(0) == room &&
+      (symmetries.size() == 0 || symmetries.size() >= rows) &&
       cell_maps.shape(0) == action_maps.shape(0) &&
       (symmetries.size() == 0 || (cell_maps.shape(1) == cells && action_maps.shape(1) == actions)));
   const BatchView batch{static_cast<int>(planes.shape(1)),
@@ -37,7 +38,8 @@ void unpack_samples(const nb::list& samples, Array<float, 4> planes, Array<float
                         result.data(),
                         search.data(),
                         moves_left.data(),
-                        weights.data()};
+                        weights.data(),
+                        plies.data()};
   std::vector<std::string_view> views;
   views.reserve(rows);
   for (const nb::handle sample : samples) {
@@ -67,5 +69,6 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
   init_bindings();
   m.def("unpack_samples", &unpack_samples, nb::arg("samples"), nb::arg("planes"), nb::arg("policy"),
         nb::arg("legal"), nb::arg("result"), nb::arg("search"), nb::arg("moves_left"),
-        nb::arg("weights"), nb::arg("cell_maps"), nb::arg("action_maps"), nb::arg("symmetries"));
+        nb::arg("weights"), nb::arg("plies"), nb::arg("cell_maps"), nb::arg("action_maps"),
+        nb::arg("symmetries"));
 }

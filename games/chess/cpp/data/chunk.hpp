@@ -327,7 +327,8 @@ class Chunk {
                        searched ? record.best_q : record.result_q,
                        searched ? record.best_d : record.result_d,
                        record.plies_left,
-                       1.0F};
+                       1.0F,
+                       static_cast<float>(index)};
       const float constants[kConstantPlanes] = {static_cast<float>(record.castling[0]),
                                                 static_cast<float>(record.castling[1]),
                                                 static_cast<float>(record.castling[2]),

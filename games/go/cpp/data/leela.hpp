@@ -110,7 +110,8 @@ class LeelaChunk {
                        record.result,
                        0,
                        static_cast<float>(records.size() - static_cast<std::size_t>(index)),
-                       1};
+                       1,
+                       static_cast<float>(index)};
       out.add(header, packed.bits, packed.constants, legal, record.policy_actions, record.policy);
     }
   }

@@ -53,6 +53,7 @@ void replay_samples(G state, const typename G::Encoding& encoding, const Replay&
       values.search_d =
           searched ? (std::isnan(game.search_d[ply]) ? 0.0F : game.search_d[ply]) : values.result_d;
       values.moves_left = static_cast<float>(plies - ply);
+      values.ply = static_cast<float>(ply);
       std::span<const Action> policy_actions(&action, 1);
       std::span<const float> policy(&one, 1);
       if (!game.policy_offsets.empty() && game.policy_offsets[ply + 1] > game.policy_offsets[ply]) {

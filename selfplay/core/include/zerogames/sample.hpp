@@ -20,6 +20,7 @@ struct SampleValues {
   float search_d = 0;
   float moves_left = -1;  ///< plies to the end; -1 if unknown
   float weight = 1;
+  float ply = -1;  ///< moves played before; -1 if unknown
 };
 
 /// A training sample on its way from a file through the shuffle buffer to a batch: about one
@@ -48,7 +49,7 @@ struct SampleHeader {
            4 * (std::size_t{num_constants} + num_floats()) + 6 * std::size_t{num_policy};
   }
 };
-static_assert(sizeof(SampleHeader) == 36);
+static_assert(sizeof(SampleHeader) == 40);
 
 /// Samples one after another in one piece of memory.
 class SampleList {
@@ -102,6 +103,7 @@ struct BatchView {
   float* search;      ///< [B, 3]
   float* moves_left;  ///< [B]
   float* weights;     ///< [B]
+  float* plies;       ///< [B]
 };
 
 /// A board symmetry: new = old[permutation] for cells and actions; empty for the identity.
@@ -203,6 +205,7 @@ inline void expand_sample(std::string_view sample, const BatchView& batch, std::
   detail::write_wdl(header.values.search_q, header.values.search_d, batch.search + 3 * row);
   batch.moves_left[row] = header.values.moves_left;
   batch.weights[row] = header.values.weight;
+  batch.plies[row] = header.values.ply;
 
   if (!permute) return;
   const float* from = scratch.data();
