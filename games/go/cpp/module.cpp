@@ -2,6 +2,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "playout.hpp"
 #include "sgf_game.hpp"
 #include "state.hpp"
 #include "zerogames/bind_game.hpp"
@@ -22,6 +23,12 @@ nb::object signed_map(int size, const Points& plus, const Points& minus) {
   plus.for_each([&](Point point) { data[point] = 1; });
   minus.for_each([&](Point point) { data[point] = -1; });
   return nb::steal(array);
+}
+
+nb::object points_to_actions(const Points& points) {
+  std::vector<Action> actions;
+  points.for_each([&](Point point) { actions.push_back(point); });
+  return zerogames::detail::to_int32_array(actions);
 }
 
 nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
@@ -98,12 +105,36 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
              const Area owned = area(self.board());
              return signed_map(self.size(), owned.owned[kBlack], owned.owned[kWhite]);
            })
-      .def("banned",
+      .def("banned", [](const State& self) { return points_to_actions(self.banned()); })
+      .def("sensible_actions",
+           [](const State& self) { return points_to_actions(self.sensible_points()); })
+      .def(
+          "with_turn",
+          [](const State& self, int player) {
+            if (player != 0 && player != 1) throw Error("a player is 0 (Black) or 1 (White)");
+            State next = self;
+            next.give_turn_to(static_cast<Colour>(player));
+            return next;
+          },
+          nb::arg("player"))
+      .def("unconditionally_alive",
            [](const State& self) {
-             std::vector<Action> actions;
-             self.banned().for_each([&](Point point) { actions.push_back(point); });
-             return zerogames::detail::to_int32_array(actions);
+             return signed_map(self.size(), unconditionally_alive(self.board(), kBlack),
+                               unconditionally_alive(self.board(), kWhite));
            })
+      .def(
+          "playout_ownership",
+          [](const State& self, int playouts, std::uint64_t seed) {
+            if (playouts < 1 || playouts > 1'000'000) throw Error("playouts must be 1 to 1000000");
+            std::vector<float> mean;
+            {
+              const nb::gil_scoped_release release;
+              mean = playout_ownership(self.board(), static_cast<Colour>(self.to_play()), playouts,
+                                       seed);
+            }
+            return zerogames::detail::to_array(mean).attr("reshape")(self.size(), self.size());
+          },
+          nb::kw_only(), nb::arg("playouts") = 400, nb::arg("seed") = 0)
       .def(
           "ladders",
           [](const State& self, int nodes, int depth) {
@@ -119,6 +150,15 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
       .def_prop_ro("size", &SgfGame::size)
       .def_prop_ro("starts_empty", &SgfGame::starts_empty)
       .def_prop_ro("num_moves", [](const SgfGame& self) { return self.moves().size(); })
+      .def_prop_ro("moves",
+                   [](const SgfGame& self) {
+                     nb::list moves;
+                     for (const auto& [player, action] : self.moves()) {
+                       moves.append(nb::make_tuple(static_cast<int>(player), action));
+                     }
+                     return moves;
+                   })
+      .def("start", &SgfGame::start, nb::arg("rules"))
       .def_prop_ro("tags",
                    [](const SgfGame& self) {
                      nb::dict tags;

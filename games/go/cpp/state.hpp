@@ -8,6 +8,7 @@
 #include "board.hpp"
 #include "encoding.hpp"
 #include "history.hpp"
+#include "life.hpp"
 #include "rules.hpp"
 #include "scoring.hpp"
 #include "zerogames/game.hpp"
@@ -89,6 +90,19 @@ class State {
     return found;
   }
   void play(Action action);
+  /// Goes on with `player` to move, also after the end by passes, as the game's referee may say. A
+  /// change of turn counts as a ply in which nothing happened, but not as a pass.
+  void give_turn_to(Colour player) {
+    if (player != to_play_) {
+      history_.begin_ply();
+      history_.end_ply(board_.hash());
+      ko_ = kNoPoint;
+      to_play_ = player;
+    }
+    passes_ = 0;
+  }
+  /// Legal points that neither fill an own eye nor take away the own last liberty.
+  Points sensible_points() const;
 
   std::optional<float> result() const {
     if (!is_over()) return std::nullopt;
@@ -300,6 +314,17 @@ inline void State::legal_actions(std::vector<Action>& actions) const {
   Action* end = write_points(moves.plain | moves.captures | moves.suicides, actions.data());
   *end++ = board_.area();
   actions.resize(end - actions.data());
+}
+
+inline Points State::sensible_points() const {
+  if (is_over()) return {};
+  Board::Moves moves = board_.moves(to_play_);
+  remove_banned(moves);
+  Points sensible;
+  (moves.plain | moves.captures).for_each([&](Point point) {
+    if (!is_own_eye(board_, point, to_play_)) sensible.set(point);
+  });
+  return sensible;
 }
 
 inline void State::play(Action action) {

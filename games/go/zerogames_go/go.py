@@ -164,13 +164,14 @@ class Go(BaseGame):
 
     def parse_action(self, state: State, text: str) -> int:
         """Read a point such as `Q16` (no letter I), or `pass`."""
-        action = self._parse_point(text)
+        action = self.parse_point(text)
         if not state.is_legal(action):
             reason = "is not legal here" if state.result is None else "comes after the end"
             raise UserError(f"'{text}' {reason}")
         return action
 
-    def _parse_point(self, text: str) -> int:
+    def parse_point(self, text: str) -> int:
+        """Read a point or `pass`, legal or not."""
         if text.lower() == "pass":
             return self.size * self.size
         letters = COLUMN_LETTERS[: self.size]

@@ -67,6 +67,14 @@ class GoOptions:
         )
 
 
+def named_rules(ko: KoRule, suicide: bool) -> tuple[RulesName, KoRule | None, bool | None]:
+    """`rules`, `ko` and `suicide` of the options for these two rules, by a known name if any."""
+    for name, rule_set in RULE_SETS.items():
+        if rule_set == (ko, suicide):
+            return name, None, None
+    return "tromp-taylor", ko, suicide
+
+
 def native_rules(options: GoOptions) -> _native.Rules:
     """The rules as the compiled code knows them."""
     ko, suicide = options.rule_set

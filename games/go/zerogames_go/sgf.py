@@ -2,7 +2,8 @@
 
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from zerogames.data.record import GameRecord
@@ -10,7 +11,7 @@ from zerogames.errors import UserError
 from zerogames.game import State
 from zerogames.identity import format_identity, parse_options, split_identity
 from zerogames_go import _native
-from zerogames_go.options import RULE_SETS, GoOptions, KoRule, RulesName, native_rules
+from zerogames_go.options import GoOptions, KoRule, RulesName, named_rules, native_rules
 
 _RULES: dict[str, RulesName] = {
     "tromp-taylor": "tromp-taylor",
@@ -35,6 +36,11 @@ _RULES_TEXT: dict[RulesName, str] = {
     "new-zealand": "NZ",
 }
 _SPELLED_RULES = re.compile(r"ko(POSITIONAL|SITUATIONAL|SIMPLE)score[A-Z]+tax[A-Z]+sui([01])")
+_KO_TEXTS: dict[str, KoRule] = {
+    "POSITIONAL": "positional",
+    "SITUATIONAL": "situational",
+    "SIMPLE": "simple",
+}
 _REASONS = {"r": "resignation", "t": "time", "f": "forfeit"}
 _DRAWS = ("0", "draw", "jigo")
 # Encodings in which a bracket or a backslash may be the second byte of a letter.
@@ -79,10 +85,37 @@ def read_sgf(
         on_error(empty)
 
 
-def _read_game(game: _native.SgfGame, options: GoOptions) -> GameRecord:
+@dataclass(frozen=True)
+class SgfHeader:
+    """What the root of a game says."""
+
+    options: GoOptions
+    tags: dict[str, str] = field(default_factory=dict)
+    """Properties of the root that are neither stones nor moves."""
+
+
+def read_first_game(data: bytes, options: GoOptions) -> tuple[SgfHeader, _native.SgfGame]:
+    """The first game of a file as it is written: moves may be out of turn or illegal.
+
+    Size, komi and rules are the file's; what it does not say is taken from `options`.
+    """
+    game = _native.SgfReader(_as_bytes_of_ascii(data)).next()
+    if game is None:
+        raise UserError("there is no SGF game in this data; a game begins with (;")
+    texts = _texts(game)
+    found = _file_options(game.size, texts.get("KM", ""), texts.get("RU", ""), options)
+    return SgfHeader(found, texts), game
+
+
+def _texts(game: _native.SgfGame) -> dict[str, str]:
     tags = game.tags
     codec = _codec(tags.get("CA", b""))
-    texts = {name: _decode(value, codec) for name, value in tags.items()}
+    return {name: _decode(value, codec) for name, value in tags.items()}
+
+
+def _read_game(game: _native.SgfGame, options: GoOptions) -> GameRecord:
+    codec = _codec(game.tags.get("CA", b""))
+    texts = _texts(game)
     identity, rules = _rules(game.size, texts.get("KM", ""), texts.get("RU", ""), options)
     start, actions, end = game.replay(rules)
     result, reason = _parse_result(texts.get("RE", ""), end)
@@ -100,6 +133,11 @@ def _read_game(game: _native.SgfGame, options: GoOptions) -> GameRecord:
 @lru_cache(maxsize=256)
 def _rules(size: int, komi: str, rules: str, options: GoOptions) -> tuple[str, _native.Rules]:
     """The identity and rules of a game with these texts."""
+    found = _file_options(size, komi, rules, options)
+    return format_identity("go", found), native_rules(found)
+
+
+def _file_options(size: int, komi: str, rules: str, options: GoOptions) -> GoOptions:
     komi = komi.strip().replace(",", ".")
     try:
         points = float(komi) if komi else options.komi
@@ -110,10 +148,10 @@ def _rules(size: int, komi: str, rules: str, options: GoOptions) -> tuple[str, _
     name, ko, suicide = options.rules, options.ko, options.suicide
     spelled = _SPELLED_RULES.search(rules)
     if spelled:
-        name, ko, suicide = _spelled_rules(spelled[1], spelled[2] == "1")
+        name, ko, suicide = named_rules(_KO_TEXTS[spelled[1]], spelled[2] == "1")
     elif rules.strip().lower() in _RULES:
         name, ko, suicide = _RULES[rules.strip().lower()], None, None
-    found = GoOptions(
+    return GoOptions(
         size=size,
         komi=points,
         rules=name,
@@ -121,19 +159,6 @@ def _rules(size: int, komi: str, rules: str, options: GoOptions) -> tuple[str, _
         suicide=suicide,
         max_plies=options.max_plies if size == options.size else 0,
     )
-    return format_identity("go", found), native_rules(found)
-
-
-def _spelled_rules(ko_text: str, suicide: bool) -> tuple[RulesName, KoRule | None, bool | None]:
-    ko: dict[str, KoRule] = {
-        "POSITIONAL": "positional",
-        "SITUATIONAL": "situational",
-        "SIMPLE": "simple",
-    }
-    for name, rule_set in RULE_SETS.items():
-        if rule_set == (ko[ko_text], suicide):
-            return name, None, None
-    return "tromp-taylor", ko[ko_text], suicide
 
 
 def _parse_result(text: str, end: State) -> tuple[float | None, str]:
@@ -185,36 +210,60 @@ def _as_utf8(text: str) -> bytes:
 def write_sgf(record: GameRecord) -> str:
     """Write one game as an SGF tree, ten moves a line."""
     options = _options(record.game)
-    size = options.size
-    start = _native.Go(size, native_rules(options), handicap=options.handicap)
+    start = _native.Go(options.size, native_rules(options), handicap=options.handicap)
     setup = record.start or (str(start) if options.handicap else "")
-    header = {
+    tags = {**record.tags, "RE": _result_text(record, options)}
+    tags["HA"] = str(options.handicap) if options.handicap else ""
+    white_first = bool(setup) and _native.Go.from_sgf(setup, options.size).to_play == 1
+    return write_tree(
+        SgfHeader(options, tags),
+        setup=setup,
+        moves=[
+            ((ply + white_first) % 2, action) for ply, action in enumerate(record.actions.tolist())
+        ],
+        comments=record.comments,
+    )
+
+
+def write_tree(
+    header: SgfHeader,
+    *,
+    moves: Iterable[tuple[int, int]],
+    setup: str = "",
+    comments: Mapping[int, str] | None = None,
+) -> str:
+    """Write a tree with one line of play, ten moves a line.
+
+    Args:
+        header: Options and further tags, among them the result.
+        moves: Colours (0 Black, 1 White) and actions.
+        setup: The position before the first move, as `Go.format_state` writes it.
+        comments: By ply; -1 is the root.
+    """
+    options, comments = header.options, comments or {}
+    size = options.size
+    known = {
         "GM": "1",
         "FF": "4",
         "CA": "UTF-8",
         "SZ": str(size),
         "KM": f"{options.komi:g}",
         "RU": _rules_text(options),
+        "HA": header.tags.get("HA", ""),
     }
-    if options.handicap:
-        header["HA"] = str(options.handicap)
-    header |= {name: text for name, text in record.tags.items() if name not in _OWN_TAGS}
-    header["RE"] = _result_text(record, options)
-    parts = ["(;", *(f"{name}[{_escape(text)}]" for name, text in header.items() if text)]
-    white_first = False
+    known |= {name: text for name, text in header.tags.items() if name not in _OWN_TAGS}
+    known["RE"] = header.tags.get("RE", "")
+    parts = ["(;", *(f"{name}[{_escape(text)}]" for name, text in known.items() if text)]
     if setup:
-        position = _native.Go.from_sgf(setup, size)
-        white_first = position.to_play == 1
         parts.append(setup[setup.index("]", setup.index("KM[")) + 1 : -1])
-    if -1 in record.comments:
-        parts.append(f"C[{_escape(record.comments[-1])}]")
-    for ply, action in enumerate(record.actions.tolist()):
+    if -1 in comments:
+        parts.append(f"C[{_escape(comments[-1])}]")
+    for ply, (colour, action) in enumerate(moves):
         if ply % 10 == 0:
             parts.append("\n")
-        player = "BW"[(ply + white_first) % 2]
-        parts.append(f";{player}[{_point(size, action)}]")
-        if ply in record.comments:
-            parts.append(f"C[{_escape(record.comments[ply])}]")
+        parts.append(f";{'BW'[colour]}[{sgf_point(size, action)}]")
+        if ply in comments:
+            parts.append(f"C[{_escape(comments[ply])}]")
     return "".join([*parts, ")\n"])
 
 
@@ -250,7 +299,8 @@ def _result_text(record: GameRecord, options: GoOptions) -> str:
     return f"{side.upper()}+{letter}"
 
 
-def _point(size: int, action: int) -> str:
+def sgf_point(size: int, action: int) -> str:
+    """Two letters, column from the left and row from the top; nothing for a pass."""
     if action == size * size:
         return ""
     return chr(ord("a") + action % size) + chr(ord("a") + size - 1 - action // size)

@@ -1,0 +1,51 @@
+"""Play Go under a program that speaks the Go Text Protocol: `zerogames gtp`."""
+
+import dataclasses
+import io
+import sys
+from collections.abc import Sequence
+
+from zerogames.config import parse_arguments
+from zerogames.errors import UserError
+from zerogames.identity import split_identity
+from zerogames.nets.foreign import resolve_net
+from zerogames.nets.net_info import read_net_info
+from zerogames.registry import get_game
+from zerogames_go.go import Go
+from zerogames_go.gtp.player import GoPlayer
+from zerogames_go.gtp.session import GtpSession
+from zerogames_go.gtp.settings import GtpSettings
+from zerogames_go.gtp.table import Table
+from zerogames_go.options import GoOptions
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `zerogames gtp`."""
+    settings = parse_arguments(
+        GtpSettings, argv, prog="zerogames gtp", base=GtpSettings(), description=__doc__ or ""
+    )
+    settings, options = complete(settings)
+    table = Table(GoPlayer(settings), options)
+    output = io.TextIOWrapper(
+        sys.stdout.buffer, encoding="utf-8", errors="replace", line_buffering=True
+    )
+    GtpSession(table, output=output, name=settings.name).run(sys.stdin.buffer)
+    return 0
+
+
+def complete(settings: GtpSettings) -> tuple[GtpSettings, GoOptions]:
+    """Settings with a net, and the game to begin with."""
+    identity = settings.game
+    if settings.evaluator in ("onnx", "torch"):
+        if settings.net is None:
+            raise UserError("give a net with --net FILE.safetensors")
+        settings = dataclasses.replace(settings, net=resolve_net(settings.net))
+        assert settings.net is not None
+        info = read_net_info(settings.net)
+        if split_identity(info.game)[0] != "go":
+            raise UserError(f"{settings.net} is a net for {info.game}; gtp plays go")
+        identity = identity or info.game
+    game = get_game(identity or "go")
+    if not isinstance(game, Go):
+        raise UserError(f"gtp plays go, not {game.spec.name}")
+    return settings, game.options

@@ -1,0 +1,95 @@
+"""When to pass, and when to give up.
+
+Scoring is by area. A pass is final if the opponent passes too, so it must not lose what could still
+be won: while dead stones of the opponent would count, they are captured first, which costs nothing.
+"""
+
+from dataclasses import dataclass
+
+from zerogames_go import _native
+from zerogames_go.gtp.status import COUNTED_AS_THEY_STAND, Judgement, judge
+from zerogames_go.options import RulesName
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the side to move may do."""
+
+    actions: list[int]
+    """Moves worth a search; none of them loses without need."""
+    is_settled: bool = False
+    """There is one choice only: nothing to think about."""
+
+
+def wins_by_passing(state: _native.Go, rules: RulesName, judgement: Judgement) -> bool:
+    """Whether the side to move would win if the game ended here.
+
+    By Tromp-Taylor the board counts as it stands. By Japanese rules, scored on the server by
+    territory, only the judgement counts. Else both must agree: whoever referees, it is won.
+    """
+    sign = 1 if state.to_play == 0 else -1
+    standing, judged = sign * state.score > 0, sign * judgement.score > 0
+    if rules in COUNTED_AS_THEY_STAND:
+        return standing
+    return judged if rules == "japanese" else standing and judged
+
+
+def options_to_move(
+    state: _native.Go, *, rules: RulesName, net_has_pass: bool, cleanup: bool = False
+) -> Options:
+    """The actions to choose from.
+
+    Args:
+        state: The position, not over.
+        rules: By which it is counted.
+        net_has_pass: Without it, passing is no part of the search: it is offered only when every
+            other move is illegal, suicide or fills an own eye (the rule of the nets of the papers).
+        cleanup: Go on until no dead stone of the opponent is left.
+    """
+    pass_action = state.size * state.size
+    points: list[int] = state.sensible_actions().tolist()
+    if not points:
+        return Options([pass_action], is_settled=True)
+    opponent_passed = state.passes > 0
+    if not (cleanup or opponent_passed or net_has_pass):
+        return Options(points)
+    judgement = judge(state)
+    if cleanup:
+        own = 1 if state.to_play == 0 else -1
+        board = state.board().ravel()
+        if any(board[chain[0]] == -own for chain in judgement.dead):
+            return Options(points)
+        return Options([pass_action], is_settled=True)
+    if wins_by_passing(state, rules, judgement):
+        if opponent_passed:
+            return Options([pass_action], is_settled=True)
+        return Options([*points, pass_action] if net_has_pass else points)
+    could_win = (1 if state.to_play == 0 else -1) * judgement.score > 0
+    if net_has_pass and not could_win and not opponent_passed:
+        return Options([*points, pass_action])
+    return Options(points)
+
+
+class Resignation:
+    """Gives up after several own turns in a row without hope."""
+
+    def __init__(self, *, win_rate: float, turns: int) -> None:
+        """Make one.
+
+        Args:
+            win_rate: Resign at this expectation or less, in [0, 1]; 0 never resigns.
+            turns: In so many own turns in a row.
+        """
+        self._win_rate = win_rate
+        self._turns = turns
+        self._hopeless = [0, 0]
+
+    def forget(self) -> None:
+        """A new game, or moves were taken back."""
+        self._hopeless = [0, 0]
+
+    def resigns(self, colour: int, win_rate: float) -> bool:
+        """Note what a search expected for `colour`; whether to resign now."""
+        hopeless = self._win_rate > 0 and win_rate <= self._win_rate
+        self._hopeless[colour] = self._hopeless[colour] + 1 if hopeless else 0
+        return hopeless and self._hopeless[colour] >= self._turns

@@ -1,0 +1,167 @@
+"""The player behind the protocol: a net, its search, a clock, and the sense to pass or resign."""
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from zerogames.engine import Thinker, ThinkLimits, Thought, move_time_budget
+
+from zerogames.evaluate import Evaluator, open_evaluator
+from zerogames.nets.foreign import resolve_net
+from zerogames.nets.net_info import read_net_info
+from zerogames_go.go import Go
+from zerogames_go.gtp.clock import Budget
+from zerogames_go.gtp.passing import Resignation, options_to_move
+from zerogames_go.gtp.played_game import PlayedGame
+from zerogames_go.gtp.settings import DEFAULT_NODES, GtpSettings
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do."""
+
+    action: int | None
+    """None resigns."""
+    thought: Thought | None
+    """None if there was nothing to think about."""
+    elapsed_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watcher:
+    """Someone who wants to see the search while it runs."""
+
+    tell: Callable[[Thought], None]
+    interval_s: float
+    lines: int
+    """Moves that are wanted with their best line."""
+
+
+class GoPlayer:
+    """Chooses moves with one net on boards of any size that the net can read."""
+
+    def __init__(self, settings: GtpSettings) -> None:
+        self.settings = settings
+        self.resignation = Resignation(win_rate=settings.resign, turns=settings.resign_turns)
+        self._evaluators: dict[int, Evaluator] = {}
+        self._thinker: Thinker | None = None
+
+    def prepare(self, game: Go) -> None:
+        """Open the net for this game's board; raises `UserError` if it cannot read it."""
+        if game.size not in self._evaluators:
+            self._evaluators[game.size] = open_evaluator(
+                game,
+                kind=self.settings.evaluator,
+                net=self.settings.net,
+                threads=self.settings.threads,
+                precision=self.settings.precision,
+            )
+
+    def new_game(self) -> None:
+        """Forget tree and hopes."""
+        self._thinker = None
+        self.resignation.forget()
+
+    def net_has_pass(self, game: Go) -> bool:
+        """Whether the net's policy says anything about passing."""
+        if self.settings.net is None or self.settings.evaluator in ("constant", "random"):
+            return True
+        name = read_net_info(resolve_net(self.settings.net)).name
+        return game.parse_net(name).pass_logit
+
+    def choose(
+        self,
+        played: PlayedGame,
+        colour: int,
+        budget: Budget | None,
+        *,
+        cleanup: bool = False,
+        may_resign: bool = True,
+        watcher: Watcher | None = None,
+        allowed: set[int] | None = None,
+    ) -> Decision:
+        """Choose a move for `colour`.
+
+        Args:
+            played: The game so far.
+            colour: Who moves, in turn or not.
+            budget: Of the clock, if there is one.
+            cleanup: Do not pass before all dead stones of the opponent are captured.
+            may_resign: Otherwise the best move is played on.
+            watcher: Is told what the search knows.
+            allowed: Only these moves, where one of them is sensible.
+        """
+        began = time.monotonic()
+        state = played.state_for(colour)
+        options = options_to_move(
+            state,
+            rules=played.options.rules,
+            net_has_pass=self.net_has_pass(played.game),
+            cleanup=cleanup,
+        )
+        if options.is_settled:
+            return Decision(options.actions[0], None, time.monotonic() - began)
+        actions = [action for action in options.actions if allowed is None or action in allowed]
+        limits = self._limits(budget, actions or options.actions)
+        thought = self.think(played, colour, limits, watcher=watcher)
+        win_rate = (1 + thought.moves[0].value) / 2
+        if self.resignation.resigns(colour, win_rate) and may_resign and not cleanup:
+            return Decision(None, thought, time.monotonic() - began)
+        return Decision(thought.best, thought, time.monotonic() - began)
+
+    def think(
+        self,
+        played: PlayedGame,
+        colour: int,
+        limits: ThinkLimits,
+        *,
+        stop: threading.Event | None = None,
+        watcher: Watcher | None = None,
+    ) -> Thought:
+        """Search the position with `colour` to move."""
+        thinker = self._thinker_for(played.game)
+        start, actions = played.line_for(colour)
+        thinker.set_position(start, actions)
+        if watcher is None:
+            return thinker.think(limits, stop=stop)
+        return thinker.think(
+            dataclasses.replace(limits, lines=max(limits.lines, watcher.lines)),
+            stop=stop,
+            on_info=watcher.tell,
+            info_interval_s=watcher.interval_s,
+        )
+
+    def _thinker_for(self, game: Go) -> Thinker:
+        thinker = self._thinker
+        if thinker is None or thinker.game.spec.identity != game.spec.identity:
+            self.prepare(game)
+            thinker = Thinker(
+                game,
+                self._evaluators[game.size],
+                settings=self.settings.search,
+                batch=self.settings.batch,
+                seed=self.settings.seed,
+            )
+            self._thinker = thinker
+        return thinker
+
+    def _limits(self, budget: Budget | None, allowed: list[int]) -> ThinkLimits:
+        soft = hard = None
+        if budget is not None:
+            soft, hard = budget.soft_s, budget.hard_s
+        if self.settings.movetime is not None:
+            fixed = move_time_budget(self.settings.movetime).hard_s
+            hard = fixed if hard is None else min(hard, fixed)
+            soft = hard if soft is None else min(soft, hard)
+        nodes = self.settings.nodes
+        if nodes is None and hard is None:
+            nodes = DEFAULT_NODES
+        return ThinkLimits(
+            nodes=nodes,
+            soft_s=soft,
+            hard_s=hard,
+            allowed=tuple(allowed),
+            lines=2 if budget is not None and budget.use_all else 1,
+        )

@@ -1,0 +1,73 @@
+"""What all commands of a conversation share: the game, the player, the clocks."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from zerogames.errors import UserError
+from zerogames_go.go import Go
+from zerogames_go.gtp.clock import (
+    Budget,
+    TimeLeft,
+    TimeSettings,
+    after_move,
+    move_budget,
+)
+from zerogames_go.gtp.played_game import PlayedGame
+from zerogames_go.gtp.player import GoPlayer
+from zerogames_go.options import GoOptions
+
+Handler = Callable[[Sequence[str]], str]
+"""From the arguments to the answer; raises `UserError` with the reason for a failure."""
+
+
+class Table:
+    """Where the game is played."""
+
+    def __init__(self, player: GoPlayer, options: GoOptions) -> None:
+        self.player = player
+        self.played = PlayedGame(options)
+        player.prepare(self.played.game)
+        self.result = ""
+        """Such as `B+R`, once a side has resigned."""
+        self.set_time(TimeSettings())
+
+    @property
+    def game(self) -> Go:
+        """With its present size, komi and rules."""
+        return self.played.game
+
+    def set_time(self, settings: TimeSettings) -> None:
+        """Start both clocks anew."""
+        self.time = settings
+        self.left: list[TimeLeft] = [settings.start(), settings.start()]
+
+    def budget(self, colour: int) -> Budget | None:
+        """What the next move of `colour` may take."""
+        board = self.played.state.board()
+        return move_budget(
+            self.time,
+            self.left[colour],
+            area=board.size,
+            stones=int((board != 0).sum()),
+            lag_s=self.player.settings.lag,
+        )
+
+    def spend(self, colour: int, elapsed_s: float) -> None:
+        """A move was made; the controller may correct this by `time_left`."""
+        self.left[colour] = after_move(self.time, self.left[colour], elapsed_s)
+
+    def begin(self, played: PlayedGame) -> None:
+        """Put another game on the board, if the net can read it."""
+        try:
+            self.player.prepare(played.game)
+        except UserError as error:
+            raise UserError(f"unacceptable size: {error}") from None
+        self.played = played
+        self.player.new_game()
+        self.result = ""
+
+    def change(self, **options: object) -> None:
+        """Go on by another komi or other rules."""
+        self.played = self.played.changed(
+            dataclasses.replace(self.played.options, **options)  # type: ignore[arg-type]
+        )
