@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "playout.hpp"
 #include "sgf_game.hpp"
 #include "state.hpp"
 #include "zerogames/game_test.hpp"
@@ -50,6 +51,50 @@ void check_undo(const State& state, std::mt19937& random) {
   check(describe(board) == before && board.hash() == state.board().hash(), "undo restores");
 }
 
+/// Stones that are unconditionally alive stay, however long the opponent alone moves.
+void check_life(const State& state, std::mt19937& random) {
+  for (const Colour player : {kBlack, kWhite}) {
+    const Points alive = unconditionally_alive(state.board(), player);
+    Board board = state.board();
+    for (int i = 0; i < 4 * board.area(); ++i) {
+      const auto point = static_cast<Point>(random() % board.area());
+      if (board.colour(point) != kEmpty || board.effect(point, opponent(player)).suicide())
+        continue;
+      Placement done;
+      board.place(point, opponent(player), done);
+    }
+    check(!(alive - board.stones(player)).any(), "the opponent alone captures nothing alive");
+  }
+}
+
+/// Playouts end on boards where both sides have nothing sensible left.
+void check_playout(const State& state, std::uint64_t seed) {
+  const Board end = Playout(seed).run(state.board(), static_cast<Colour>(state.to_play()));
+  int open = 0;
+  end.empty().for_each([&](Point point) {
+    for (const Colour player : {kBlack, kWhite}) {
+      open += !is_own_eye(end, point, player) && !end.effect(point, player).suicide();
+    }
+  });
+  check(open <= 1, "only a ko may be left open");
+  for (const float owner : playout_ownership(state.board(), kBlack, 4, seed)) {
+    check(owner >= -1 && owner <= 1, "ownership is a mean of owners");
+  }
+}
+
+/// The turn may go to either side, also after the end, and history stays.
+void check_turns(State state) {
+  const int plies = state.plies();
+  const auto other = opponent(static_cast<Colour>(state.to_play()));
+  state.give_turn_to(other);
+  check(state.to_play() == other && state.plies() == plies + 1, "a change of turn is a ply");
+  state.play(state.size() * state.size());
+  state.play(state.size() * state.size());
+  check(state.is_over(), "two passes end the game");
+  state.give_turn_to(kWhite);
+  check(!state.is_over() && state.to_play() == kWhite, "it may go on");
+}
+
 void check_games(int size, const Rules& rules, int games) {
   std::mt19937 random(static_cast<unsigned>(size));
   std::vector<Action> actions;
@@ -59,6 +104,9 @@ void check_games(int size, const Rules& rules, int games) {
       state.legal_actions(actions);
       if (state.plies() % 13 == 5) {
         check_undo(state, random);
+        check_life(state, random);
+        check_turns(state);
+        if (state.plies() > 2 * size) check_playout(state, random());
         const std::string text = state_to_sgf(state);
         const State again = state_from_sgf(size, rules, text);
         check(state_to_sgf(again) == text, "a position reads back");

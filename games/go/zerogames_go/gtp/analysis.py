@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from zerogames.engine import MoveThought, Thought
-
 from zerogames_go import _native
 from zerogames_go.go import Go
 from zerogames_go.gtp.protocol import (

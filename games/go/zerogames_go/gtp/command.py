@@ -5,7 +5,7 @@ import io
 import sys
 from collections.abc import Sequence
 
-from zerogames.config import parse_arguments
+from zerogames.config import make_settings, parse_arguments, to_table
 from zerogames.errors import UserError
 from zerogames.identity import split_identity
 from zerogames.nets.foreign import resolve_net
@@ -24,6 +24,7 @@ def main(argv: Sequence[str]) -> int:
     settings = parse_arguments(
         GtpSettings, argv, prog="zerogames gtp", base=GtpSettings(), description=__doc__ or ""
     )
+    settings = make_settings(GtpSettings, to_table(settings))  # checks the numbers
     settings, options = complete(settings)
     table = Table(GoPlayer(settings), options)
     output = io.TextIOWrapper(

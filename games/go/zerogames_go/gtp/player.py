@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from zerogames.engine import Thinker, ThinkLimits, Thought, move_time_budget
-
+from zerogames.errors import UserError
 from zerogames.evaluate import Evaluator, open_evaluator
 from zerogames.nets.foreign import resolve_net
 from zerogames.nets.net_info import read_net_info
+from zerogames.registry import get_game
 from zerogames_go.go import Go
 from zerogames_go.gtp.clock import Budget
 from zerogames_go.gtp.passing import Resignation, options_to_move
@@ -50,7 +51,9 @@ class GoPlayer:
 
     def prepare(self, game: Go) -> None:
         """Open the net for this game's board; raises `UserError` if it cannot read it."""
-        if game.size not in self._evaluators:
+        if game.size in self._evaluators:
+            return
+        try:
             self._evaluators[game.size] = open_evaluator(
                 game,
                 kind=self.settings.evaluator,
@@ -58,6 +61,21 @@ class GoPlayer:
                 threads=self.settings.threads,
                 precision=self.settings.precision,
             )
+        except UserError as error:
+            own = self._net_size()
+            if own in (None, game.size):
+                raise
+            raise UserError(
+                f"the net is for {own}x{own} boards only ({error}); "
+                "nets without dense heads, such as mob_3x3_4x48+gap, read any board"
+            ) from None
+
+    def _net_size(self) -> int | None:
+        """The board that the net was made for."""
+        if self.settings.net is None:
+            return None
+        game = get_game(read_net_info(resolve_net(self.settings.net)).game)
+        return game.spec.observation_shape[1]
 
     def new_game(self) -> None:
         """Forget tree and hopes."""

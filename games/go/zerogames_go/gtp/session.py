@@ -6,9 +6,8 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, TextIO
 
-from zerogames.engine import ThinkLimits
-
 import zerogames
+from zerogames.engine import ThinkLimits
 from zerogames.errors import UserError
 from zerogames_go.gtp.analysis import AnalysisPrinter, AnalysisRequest, parse_analysis
 from zerogames_go.gtp.play_commands import PlayCommands

@@ -73,7 +73,8 @@ def judge(state: _native.Go, *, playouts: int = PLAYOUTS, seed: int = 0) -> Judg
     certain = state.unconditionally_alive()
     owned = np.where(certain != 0, certain, owned).astype(np.float32)
     flat_board, flat_owned = board.ravel(), owned.ravel()
-    dead, alive = [], []
+    dead: list[list[int]] = []
+    alive: list[list[int]] = []
     for chain in chains(board):
         own_view = flat_owned[chain].mean() * flat_board[chain[0]]
         (dead if own_view < 0 else alive).append(chain)
@@ -91,7 +92,9 @@ def _score_without(state: _native.Go, dead: list[list[int]]) -> float:
     board[[point for chain in dead for point in chain]] = 0
     size = state.size
     stones = {
-        name: "".join(f"[{sgf_point(size, point)}]" for point in np.flatnonzero(board == sign))
+        name: "".join(
+            f"[{sgf_point(size, point)}]" for point in np.flatnonzero(board == sign).tolist()
+        )
         for name, sign in (("AB", 1), ("AW", -1))
     }
     setup = "".join(name + points for name, points in stones.items() if points)
