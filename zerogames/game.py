@@ -160,6 +160,21 @@ class State(Protocol):
         """Covers everything an encoder reads; keys the evaluation cache."""
 
 
+class Solver(Protocol):
+    """Knows the result of every position with best play; one thread at a time, but for `stop`."""
+
+    def action_results(self, state: State) -> NDArray[np.int8]:
+        """`[L]` for the legal actions: +1 won, 0 drawn, -1 lost, in the view of who plays them."""
+
+    def best_actions(self, state: State) -> NDArray[np.int32]:
+        """Actions that keep the result, at least one; the quickest wins and longest losses where
+        they are cheap to find.
+        """  # noqa: D205
+
+    def stop(self) -> None:
+        """End a running call with a `UserError`; from any thread, and for ever."""
+
+
 GameReader = Callable[[bytes], Iterator["GameRecord"]]
 """Reads the games of one file; raises `UserError` for what it cannot read."""
 GameWriter = Callable[["GameRecord"], str]
@@ -225,6 +240,9 @@ class Game(Protocol):
     def chunk_writers(self) -> Mapping[str, tuple[str, ChunkWriter]]:
         """Binary training formats, one file a game: by name, the files' suffix and the writer."""
 
+    def new_solver(self) -> Solver | None:
+        """A solver if the game is solved, else None."""
+
     def render(self, state: State, *, last_action: int | None = None) -> Picture:
         """Draw the position; a picture prints itself as colour text, SVG or pixels."""
 
@@ -287,6 +305,10 @@ class BaseGame:
     def chunk_writers(self) -> Mapping[str, tuple[str, ChunkWriter]]:
         """None."""
         return {}
+
+    def new_solver(self) -> Solver | None:
+        """None: most games are not solved."""
+        return None
 
     def __repr__(self) -> str:
         return f"<game {self.identity}>"

@@ -1,6 +1,6 @@
 """Who plays: the interface of all players, and making one from its text.
 
-`random`, `mcts:1000`, `uci:/usr/games/stockfish?UCI_LimitStrength=true&UCI_Elo=1350`,
+`random`, `mcts:1000`, `perfect`, `uci:/usr/games/stockfish?UCI_LimitStrength=true&UCI_Elo=1350`,
 `gtp:/usr/games/gnugo --mode gtp --level 1`; `NAME=...` before any of them gives it a name.
 """
 
@@ -22,6 +22,7 @@ GROUP = "zerogames.players"
 _KINDS = {
     "random": "zerogames.arena.random_player:kind",
     "mcts": "zerogames.arena.mcts_player:kind",
+    "perfect": "zerogames.arena.perfect_player:kind",
     "uci": "zerogames.arena.uci_player:kind",
     "gtp": "zerogames.arena.gtp_player:kind",
     "net": "zerogames.arena.net_player:kind",

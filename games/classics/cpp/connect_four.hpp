@@ -89,6 +89,8 @@ class ConnectFour {
   int action_size() const { return kColumns; }
   int to_play() const { return to_play_; }
   int plies() const { return plies_; }
+  /// Bitboard of a player's stones.
+  std::uint64_t stones(int player) const { return stones_[player]; }
 
   void legal_actions(std::vector<Action>& actions) const {
     actions.clear();

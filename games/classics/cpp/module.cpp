@@ -1,4 +1,5 @@
 #include "connect_four.hpp"
+#include "connect_four_solver.hpp"
 #include "othello.hpp"
 #include "zerogames/bind_game.hpp"
 #include "zerogames/bind_samples.hpp"
@@ -6,6 +7,7 @@
 
 namespace nb = nanobind;
 using zerogames::ConnectFour;
+using zerogames::ConnectFourSolver;
 using zerogames::Othello;
 
 NB_MODULE(ZEROGAMES_MODULE, m) {
@@ -17,6 +19,20 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
       .def("__str__", &ConnectFour::to_text);
   zerogames::bind_search<ConnectFour>(m, "ConnectFour");
   zerogames::bind_replay<ConnectFour>(m);
+  const auto without_gil = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<ConnectFourSolver>(m, "ConnectFourSolver")
+      .def(
+          "__init__",
+          [](ConnectFourSolver* self, std::size_t mebibytes) {
+            if (mebibytes < 1 || mebibytes > 1 << 16) throw zerogames::Error("1 to 65536 MiB");
+            new (self) ConnectFourSolver((mebibytes << 20) / sizeof(std::uint64_t));
+          },
+          nb::arg("mebibytes") = 64)
+      .def("result", &ConnectFourSolver::result, nb::arg("state"), without_gil)
+      .def("score", &ConnectFourSolver::score, nb::arg("state"), without_gil)
+      .def_static("plies_left", &ConnectFourSolver::plies_left, nb::arg("state"), nb::arg("score"))
+      .def("stop", &ConnectFourSolver::stop)
+      .def_prop_ro("nodes", &ConnectFourSolver::nodes);
 
   zerogames::bind_state<Othello>(m, "Othello")
       .def(nb::init<int>(), nb::arg("size") = 8)

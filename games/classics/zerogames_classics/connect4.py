@@ -9,6 +9,7 @@ from zerogames.errors import UserError
 from zerogames.game import BaseGame, Encoding, GameSpec, Heads, State, Symmetry
 from zerogames.picture import BoardPicture, Piece
 from zerogames_classics import _native
+from zerogames_classics.connect4_solver import Connect4Solver
 
 COLUMNS, ROWS = 7, 6
 _RED = Piece("x", "#c8322b")
@@ -75,6 +76,10 @@ class Connect4(BaseGame):
     def format_action(self, state: State, action: int) -> str:
         """The column, 1 to 7."""
         return str(action + 1)
+
+    def new_solver(self) -> Connect4Solver:
+        """Exhaustive search; see `Connect4Solver` for what it costs."""
+        return Connect4Solver()
 
     def render(self, state: State, *, last_action: int | None = None) -> BoardPicture:
         """A blue board with red (first player) and yellow stones."""
