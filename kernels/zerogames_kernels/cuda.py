@@ -15,6 +15,8 @@ from pathlib import Path
 
 import torch
 
+from zerogames_kernels.sources import source_folder
+
 FORMS = {"dense": 0, "opti1": 1, "opti2": 2, "native": 2}
 """The number each form has in the C interface; `dense` is its baseline kernel."""
 
@@ -23,11 +25,7 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"
 
 def source_path() -> Path:
     """Return where `board_depthwise.cu` lies: in a checkout, else in the installed package."""
-    package = Path(__file__).parent
-    for folder in (package.parent / "cuda", package / "cuda"):
-        if (folder / "board_depthwise.cu").is_file():
-            return folder / "board_depthwise.cu"
-    raise FileNotFoundError("board_depthwise.cu is missing; reinstall zerogames")
+    return source_folder("cuda") / "board_depthwise.cu"
 
 
 def find_nvcc() -> str | None:

@@ -107,6 +107,21 @@ def _open_torch(request: Request) -> Evaluator:
     return TorchEvaluator(model, version=net_version(net), device=device)
 
 
+def _open_tensorrt(request: Request) -> Evaluator:
+    from zerogames.evaluate.tensorrt_ import TensorRTEvaluator
+    from zerogames.export.engine import read_engine
+
+    path = _required_net(request, "tensorrt")
+    if path.suffix != ".engine":
+        raise UserError(f"{path} is no engine; make one: zerogames export {path} --format tensorrt")
+    engine, info = read_engine(path)
+    if info.net.get("game") != request.game.spec.identity:
+        raise UserError(
+            f"{path} is a net for {info.net.get('game')}, not for {request.game.spec.identity}"
+        )
+    return TensorRTEvaluator(engine, info, version=info.sha256[:16])
+
+
 def _required_net(request: Request, kind: str) -> Path:
     if request.net is None:
         raise UserError(f"the evaluator '{kind}' needs a net; give one with --net")
@@ -118,6 +133,7 @@ def _required_net(request: Request, kind: str) -> Path:
 EVALUATOR_KINDS: dict[str, Callable[[Request], Evaluator]] = {
     "onnx": _open_onnx,
     "torch": _open_torch,
+    "tensorrt": _open_tensorrt,
     "constant": lambda request: ConstantEvaluator(request.game),
     "random": lambda request: RandomEvaluator(request.game),
 }

@@ -22,7 +22,7 @@ from zerogames_kernels.pattern import RADIUS
 DOMAIN = "zerogames"
 KIND = "BoardDepthwise"
 VERSION = 1
-"""Of the operator; the plugin has the same."""
+"""Of the operator, and of the plugin: TensorRT's parser looks for version 1 by default."""
 WINDOW = 2 * RADIUS + 1
 ATTRIBUTES = ("offsets", "groups", "channels", "relu")
 
@@ -34,15 +34,13 @@ def is_square(patterns: Sequence[Pattern]) -> bool:
 
 
 def op_attributes(patterns: Sequence[Pattern], channels: int, *, relu: bool) -> dict[str, Any]:
-    """The attributes of a node; the last two are what TensorRT's parser finds a plugin by."""
+    """What a node of the operator is made with."""
     return {
         "offsets": flatten_offsets(group_offsets(patterns)),
         "groups": len(patterns),
         "channels": channels,
         "relu": int(relu),
         "domain": DOMAIN,
-        "plugin_namespace": DOMAIN,
-        "plugin_version": str(VERSION),
     }
 
 
@@ -120,7 +118,7 @@ def op_function(opset: int, *, relu: bool) -> onnx.FunctionProto:
         outputs=["Y"],
         nodes=nodes,
         opset_imports=[helper.make_opsetid("", opset)],
-        attributes=[*ATTRIBUTES, "plugin_namespace", "plugin_version"],
+        attributes=ATTRIBUTES,
         doc_string="Depthwise convolution with the live taps of a 5x5 window, by channel group.",
     )
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 GROUP = "zerogames.export_formats"
 BUILT_IN = {
     "onnx": "zerogames.export.onnx_format",
+    "tensorrt": "zerogames.export.tensorrt_format",
+    "tensorrt-rtx": "zerogames.export.tensorrt_rtx_format",
 }
 """Modules that hold an `ExportFormat` called `FORMAT`; imported when they are asked for."""
 

@@ -1,5 +1,7 @@
 """`zerogames export --format onnx`: one file that any runtime reads."""
 
+from pathlib import Path
+
 import onnx
 
 from zerogames.atomic import write_bytes_atomically
@@ -21,7 +23,7 @@ def write_onnx(request: ExportRequest) -> int:
     """Build, check and write the file."""
     model = make_checked_onnx(request)
     write_bytes_atomically(request.out, model.SerializeToString())
-    report_file(request, model)
+    report_file(request, model, request.out)
     return 0
 
 
@@ -75,27 +77,30 @@ def check_answers(request: ExportRequest, model: onnx.ModelProto) -> None:
 def check_evaluation(request: ExportRequest, ours: Evaluation, right: Evaluation) -> None:
     """Print the largest differences; raise `UserError` above the precision's tolerance."""
     parity = compare(ours, right)
-    request.console.print(
+    say(
+        request,
         f"largest differences from torch on {parity.positions} positions: {parity.describe()}",
-        highlight=False,
-        soft_wrap=True,
     )
     parity.check(TOLERANCES[request.precision])
 
 
-def report_file(request: ExportRequest, model: onnx.ModelProto) -> None:
+def report_file(request: ExportRequest, model: onnx.ModelProto, path: Path) -> None:
     """Say what was written."""
     nodes = len(board_nodes(model))
     masked = ""
     if nodes:
-        how = "for the TensorRT plugin alone" if request.plugin_op else "with its function"
+        how = "with its function" if model.functions else "for the TensorRT plugin alone"
         masked = f", {nodes} masked layers as zerogames.BoardDepthwise {how}"
-    request.console.print(
-        f"{request.out}: {request.info.name} for {request.game.spec.identity}, "
-        f"{request.precision}, {request.out.stat().st_size / 1e6:.1f} MB{masked}",
-        highlight=False,
-        soft_wrap=True,
+    say(
+        request,
+        f"{path}: {request.info.name} for {request.game.spec.identity}, {request.precision}, "
+        f"{path.stat().st_size / 1e6:.1f} MB{masked}",
     )
+
+
+def say(request: ExportRequest, text: str) -> None:
+    """Print a line as it is."""
+    request.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 FORMAT = ExportFormat(suffix=".onnx", write=write_onnx, precisions=("fp32", "fp16"), plugin_op=True)
