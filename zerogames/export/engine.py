@@ -16,9 +16,9 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from zerogames.atomic import write_bytes_atomically
 from zerogames.errors import UserError, unknown_name
 from zerogames.export.board_op import KIND, VERSION, board_nodes
+from zerogames.export.cache import cache_folder
 from zerogames.export.formats import BatchSizes
 from zerogames.export.names import INPUT_PLANES
-from zerogames.export.onnx_file import cache_folder
 
 ENGINE_FORMAT = 1
 

@@ -14,6 +14,7 @@ from zerogames_kernels.sources import source_folder
 
 from zerogames.atomic import write_bytes_atomically
 from zerogames.errors import UserError
+from zerogames.export.cache import cache_folder
 from zerogames.export.engine import (
     EngineInfo,
     build_engine,
@@ -24,7 +25,6 @@ from zerogames.export.engine import (
 )
 from zerogames.export.formats import ExportFormat, ExportRequest
 from zerogames.export.metadata import describe_export
-from zerogames.export.onnx_file import cache_folder
 from zerogames.export.onnx_format import check_evaluation, make_checked_onnx, report_file, say
 from zerogames.export.parity import torch_answers
 from zerogames.export.positions import random_positions
