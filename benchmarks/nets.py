@@ -51,13 +51,20 @@ class Options:
     batch: int = 100
     """Positions of a batch for the chess variants, as in the papers."""
     threads: int = 2
+    rounds: int = 0
+    """Rounds in which all nets take turns; 0 for 2 (quick), 5 (full) or 3."""
     cpu_time: bool = False
     """Count CPU seconds of the process, not the clock's; with `--threads 1` on a busy machine."""
 
     @property
     def runs(self) -> int:
         """Rounds in which all nets take turns."""
-        return 2 if self.quick else 5 if self.full else 3
+        return self.rounds or (2 if self.quick else 5 if self.full else 3)
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """What seconds are counted by."""
+        return time.process_time if self.cpu_time else time.perf_counter
 
     def sizes(self, *, training: bool) -> Sequence[tuple[int, int]]:
         """Blocks and channels."""
@@ -68,7 +75,7 @@ def take_turns(
     works: dict[str, Callable[[], float]], options: Options, *, runs: int = 0, seconds: float = 0.3
 ) -> dict[str, list[float]]:
     """Units per second of every work; each is run until `seconds` are over, in every round."""
-    now = time.process_time if options.cpu_time else time.perf_counter
+    now = options.clock
     rates: dict[str, list[float]] = {name: [] for name in works}
     for work in works.values():
         work()
@@ -157,7 +164,7 @@ def bench_ratio(game: Game, options: Options) -> None:
     for kind, maker, target in (("inference", inference, None), ("training", training, 1.5)):
         names = {"native": "mob_krb_6x96", "naive": "mob_krb_dense_6x96"}
         works = {key: maker(game, net, 128) for key, net in names.items()}
-        rates = take_turns(works, options, runs=max(options.runs, 3), seconds=1.0)
+        rates = take_turns(works, options, runs=options.rounds or max(options.runs, 3), seconds=1.0)
         report(
             f"{kind} of mob_krb_6x96, batch 128",
             rates["native"],
@@ -168,17 +175,19 @@ def bench_ratio(game: Game, options: Options) -> None:
         )
 
 
-def _memory_child(name: str, batch: int, threads: int, pipe: multiprocessing.connection.Connection):
-    torch.set_num_threads(threads)
+def _memory_child(
+    name: str, batch: int, options: Options, pipe: multiprocessing.connection.Connection
+):
+    torch.set_num_threads(options.threads)
     run = inference(get_game("chess"), name, 1)
     run()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run = inference(get_game("chess"), name, batch)
     times = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = options.clock()
         run()
-        times.append(time.perf_counter() - start)
+        times.append(options.clock() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     pipe.send((min(times), (peak - before) / 1024))
 
@@ -191,7 +200,7 @@ def bench_memory(options: Options) -> None:
         for block in ("mob_krb", "mob_5x5") if options.full else ("mob_krb",):
             net = f"{block}_{blocks}x{channels}"
             ours, theirs = context.Pipe(duplex=False)
-            child = context.Process(target=_memory_child, args=(net, 1024, options.threads, theirs))
+            child = context.Process(target=_memory_child, args=(net, 1024, options, theirs))
             child.start()
             theirs.close()
             seconds, megabytes = ours.recv()

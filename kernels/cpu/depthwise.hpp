@@ -6,6 +6,8 @@
 // (normalised and rectified while it is read), the output's moments are summed while it is
 // written, and the incoming gradient may be that of a batch norm and ReLU behind the output.
 
+#include <limits>
+
 #include "plan.hpp"
 
 namespace zerogames::kernels {
@@ -53,9 +55,10 @@ struct BackwardArgs {
 namespace detail {
 
 /// `sink(p + i, start + sum over taps of weight[k] * tile[i + sign * shift[k]])`, i < kCount.
-template <int kCount, typename Sink>
+template <int kCount, int kTaps = 0, typename Sink>
 inline void convolve(const Vec* tile, const Vec* weight, const int* shift, int taps, int sign,
                      const Vec& start, int p, Sink& sink) {
+  if constexpr (kTaps > 0) taps = kTaps;
   Vec sum[kCount];
   for (int i = 0; i < kCount; ++i) sum[i] = start;
   for (int k = 0; k < taps; ++k) {
@@ -94,13 +97,42 @@ inline void for_rows(const Board& board, Step step) {
   }
 }
 
+/// Brings the next image of some tensors into the second cache, in the order of memory, while a
+/// tile of this one is worked on. Tiles with the channels last are read in steps of a whole row of
+/// channels, which no prefetcher of the processor follows.
+template <std::size_t n>
+class NextImage {
+ public:
+  NextImage(const Board& board, const Sources<n>& tensors, std::int64_t image, const Block& block)
+      : at_(tensors) {
+    const std::int64_t next = std::min(image + 1, board.batch - 1);
+    for (auto& at : at_) at += (next * board.channels + block.channel) * board.positions();
+  }
+
+  /// Fetches the vectors that take the place of position `p`, once a cache line. Inlined by force:
+  /// as a function it has no effect, and the compiler would drop its calls.
+  [[gnu::always_inline]] void fetch(int p) const {
+    if (p % (16 / kLanes) != 0) return;
+    for (const float* at : at_) __builtin_prefetch(at + p * kLanes, 0, 2);
+  }
+
+ private:
+  Sources<n> at_;
+};
+
 /// Convolves a whole padded tile.
 template <typename Sink>
-inline void convolve_tile(const Plan& plan, const Vec* tile, const Vec* weight, const int* shift,
-                          int sign, const Vec& start, Sink sink) {
+[[gnu::noinline]] void convolve_tile(const Plan& plan, const Vec* tile, const Vec* weight,
+                                     const int* shift, int sign, const Vec& start, Sink sink) {
   const int taps = plan.taps();
   const int* padded = plan.padded().data();
-  for_rows(plan.board(), [&]<int n>(int p) {
+  if (taps == 9) {
+    for_rows(plan.board(), [=]<int n>(int p) {
+      convolve<n, 9>(tile + padded[p], weight, shift, taps, sign, start, p, sink);
+    });
+    return;
+  }
+  for_rows(plan.board(), [=]<int n>(int p) {
     convolve<n>(tile + padded[p], weight, shift, taps, sign, start, p, sink);
   });
 }
@@ -141,20 +173,23 @@ inline void depthwise_forward(const Plan& plan, const ForwardArgs& args, int thr
           const Vec* const weight = &weights[b * taps];
           const Vec start = bias[b];
           write_tile(board, args.y, image, blocks[i], plain_tiles.of(thread), [&](auto sink) {
+            const detail::NextImage next(board, Sources<2>{args.x, args.y}, image, blocks[i]);
             if (args.mean != nullptr) {
               TileMoments tile_moments;
               const auto set_pivot = [&](int, const Vec& v) { tile_moments.pivot = v; };
               detail::convolve<1>(tile + padded[0], weight, shift, taps, 1, start, 0, set_pivot);
               detail::convolve_tile(plan, tile, weight, shift, 1, start, [&](int p, const Vec& v) {
                 tile_moments.add(v);
+                next.fetch(p);
                 sink(p, v);
               });
               moments.add(item.chunk, b, tile_moments, image - item.first);
-            } else if (args.relu) {
-              detail::convolve_tile(plan, tile, weight, shift, 1, start,
-                                    [&](int p, const Vec& v) { sink(p, relu(v)); });
             } else {
-              detail::convolve_tile(plan, tile, weight, shift, 1, start, sink);
+              const Vec floor = splat(args.relu ? 0.0f : -std::numeric_limits<float>::infinity());
+              detail::convolve_tile(plan, tile, weight, shift, 1, start, [=](int p, const Vec& v) {
+                next.fetch(p);
+                sink(p, v < floor ? floor : v);
+              });
             }
           });
         }
@@ -173,6 +208,7 @@ inline void depthwise_backward(const Plan& plan, const BackwardArgs& args, int t
   const auto in_shifts = plan.pack(args.input.shift, 0.0f);
   const auto x_means = plan.pack(args.x_mean, 0.0f);
   const bool transform = args.input.scale != nullptr;
+  const Sources<4> tensors{args.grad, args.x, args.grad_x, args.y != nullptr ? args.y : args.grad};
   PartialSums weight_sums(plan, plan.taps()), bias_sums(plan, 1), input_sums(plan, 2);
   Scratch grad_scratch(threads, kStripBlocks * plan.padded_size());
   Scratch x_scratch(threads, kStripBlocks * plan.padded_size());
@@ -238,8 +274,13 @@ inline void depthwise_backward(const Plan& plan, const BackwardArgs& args, int t
           const Vec* const weight = &weights[b * taps];
           write_tile(board, args.grad_x, image, blocks[i], plain_scratch.of(thread),
                      [&](auto sink) {
+                       const detail::NextImage next(board, tensors, image, blocks[i]);
                        if (!transform) {
-                         detail::convolve_tile(plan, grad_tile, weight, shift, -1, Vec{}, sink);
+                         detail::convolve_tile(plan, grad_tile, weight, shift, -1, Vec{},
+                                               [=](int p, const Vec& v) {
+                                                 next.fetch(p);
+                                                 sink(p, v);
+                                               });
                          return;
                        }
                        const Vec mean = x_means[b];
@@ -250,6 +291,7 @@ inline void depthwise_backward(const Plan& plan, const BackwardArgs& args, int t
                              const Vec masked = x_tile[padded[p]] > 0.0f ? v : Vec{};
                              sum += masked;
                              product += masked * (raw[p] - mean);
+                             next.fetch(p);
                              sink(p, masked);
                            });
                        Vec* const sums = input_sums.at(item.chunk, b);
