@@ -3,8 +3,8 @@
     python benchmarks/kernels.py [--threads 2] [--batch 128] [--runs 7] [--cpu-time]
 
 Peer and kernel run alternately in one process, so a busy machine slows both. On a machine so busy
-that threads wait for cores, `--threads 1 --cpu-time` counts the process's own time. The peer is
-what a user of plain torch has: `conv2d(x, weight * mask, groups=C)` with the channels last.
+that threads wait for cores, `--threads 1 --cpu-time` counts the process's own time. The peers
+are what a user of plain torch has: `conv2d(x, weight * mask, groups=C)`, and a full 3x3 kernel.
 """
 
 import argparse
@@ -85,16 +85,14 @@ def make_net(native: bool) -> nn.Sequential:
     return net.to(memory_format=torch.channels_last)
 
 
-def alternate(
-    kernel: Callable[[], None], peer: Callable[[], None], units: int, runs: int
-) -> tuple[list[float], list[float]]:
-    """Units per second of both, run in turn."""
+def alternate(units: int, runs: int, *works: Callable[[], None]) -> list[list[float]]:
+    """Units per second of every work, run in turn."""
     clock = time.process_time if options.cpu_time else time.perf_counter
-    for work in (kernel, peer):
+    for work in works:
         work()
-    rates: tuple[list[float], list[float]] = ([], [])
+    rates: list[list[float]] = [[] for _ in works]
     for _ in range(runs):
-        for work, out in zip((kernel, peer), rates, strict=True):
+        for work, out in zip(works, rates, strict=True):
             start = clock()
             work()
             out.append(units / (clock() - start))
@@ -121,17 +119,50 @@ def bench_layer(batch: int, runs: int) -> None:
     for name, layout in layouts.items():
         x = torch.randn(batch, 576, 8, 8).contiguous(memory_format=layout).requires_grad_()
         kernel = layer_steps(BoardDepthwise(576, KRB), x)
-        torch_steps = layer_steps(MaskedDepthwise(576), x)
+        masked = layer_steps(MaskedDepthwise(576), x)
+        square = layer_steps(nn.Conv2d(576, 576, 3, padding=1, groups=576, bias=False), x)
         for step in kernel:
-            rates, peer = alternate(kernel[step], torch_steps[step], batch, 3 * runs)
-            report(
-                f"depthwise krb 576x8x8, batch {batch}, {name}, {step}",
-                rates,
-                unit="boards/s",
-                peer="torch masked 5x5",
-                peer_rates=peer,
-                target=2.0 if name == "channels_last" else None,
-            )
+            rates, *peers = alternate(batch, 3 * runs, kernel[step], masked[step], square[step])
+            for peer, peer_rates in zip(("masked 5x5", "3x3"), peers, strict=True):
+                report(
+                    f"depthwise krb 576x8x8, batch {batch}, {name}, {step}",
+                    rates,
+                    unit="boards/s",
+                    peer=f"torch {peer}",
+                    peer_rates=peer_rates,
+                    target=2.0 if peer == "masked 5x5" and name == "channels_last" else None,
+                )
+
+
+def bench_fusion(batch: int, runs: int) -> None:
+    """What fusing the depthwise layer with the pointwise one behind it could save at most.
+
+    A fused kernel would neither write the depthwise output nor read it again: the time of a copy.
+    """
+    block = Block(96, 6, native=True).eval().to(memory_format=torch.channels_last)
+    x = torch.randn(batch, 96, 8, 8).contiguous(memory_format=torch.channels_last)
+    inner = torch.randn(batch, 576, 8, 8).contiguous(memory_format=torch.channels_last)
+    out = torch.empty_like(inner)
+
+    def pointwise() -> None:
+        block.expand(x)
+        block.project(inner)
+
+    def depthwise() -> None:
+        block.depthwise(inner)
+
+    def copy() -> None:
+        out.copy_(inner)
+
+    with torch.no_grad():
+        times = [
+            statistics.median(1 / rate for rate in rates)
+            for rates in alternate(1, 3 * runs, pointwise, depthwise, copy)
+        ]
+    names = ("two pointwise layers", "depthwise layer", "copy of its output")
+    shown = ", ".join(f"{n} {1000 * t:.2f} ms" for n, t in zip(names, times, strict=True))
+    share = times[2] / (times[0] + times[1])
+    print(f"# {shown}: fusing saves at most {share:.0%}", file=sys.stderr)
 
 
 def bench_training(batch: int, runs: int) -> None:
@@ -150,7 +181,7 @@ def bench_training(batch: int, runs: int) -> None:
 
         return step
 
-    rates, peer = alternate(trainer(True), trainer(False), batch, runs)
+    rates, peer = alternate(batch, runs, trainer(True), trainer(False))
     report(
         f"training mob_krb_6x96, batch {batch}",
         rates,
@@ -172,4 +203,5 @@ if __name__ == "__main__":
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     bench_layer(options.batch, options.runs)
+    bench_fusion(options.batch, options.runs)
     bench_training(options.batch, options.runs)
