@@ -228,6 +228,9 @@ class Game(Protocol):
     def default_net(self) -> str:
         """The net to start with: small, fast on a CPU."""
 
+    def sensible_actions(self, state: State, net: "NetSpec | None" = None) -> Sequence[int] | None:
+        """The legal actions that a player with this net chooses from; None for all of them."""
+
     @property
     def readers(self) -> Mapping[str, GameReader]:
         """Record formats by file suffix, e.g. `pgn`."""
@@ -286,6 +289,10 @@ class BaseGame:
     def default_net(self) -> str:
         """A small residual net."""
         return "res_3x3_4x32"
+
+    def sensible_actions(self, state: State, net: "NetSpec | None" = None) -> Sequence[int] | None:
+        """All legal ones."""
+        return None
 
     @property
     def readers(self: Game) -> Mapping[str, GameReader]:

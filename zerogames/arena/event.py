@@ -22,6 +22,9 @@ from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 from zerogames.registry import get_game
 
+NET_PLACE = "{net}"
+"""In the text of a player: the net that is given apart."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
@@ -149,17 +152,43 @@ class Event:
 
 
 def parse_anchors(texts: Sequence[str], names: Sequence[str]) -> dict[str, float]:
-    """Read `PLAYER=ELO`, or the name of a player with `UCI_Elo=...` in it."""
+    """Read `PLAYER=ELO`, or a player with `UCI_Elo=...` in its name.
+
+    The beginning of a name serves, too, if only one player's name begins so.
+    """
     anchors = {}
     for text in texts:
-        name, _, elo = (part.strip() for part in text.rpartition("="))
-        own = re.search(r"UCI_Elo=(\d+)", text)
-        if text.strip() in names and own:
-            name, elo = text.strip(), own[1]
-        if name not in names:
-            raise unknown_name("player to anchor", name or text, names)
+        whole = _find_name(text.strip(), names)
+        own = re.search(r"UCI_Elo=(\d+)", whole or "")
+        if whole is not None and own:
+            name, elo = whole, own[1]
+        else:
+            start, _, elo = (part.strip() for part in text.rpartition("="))
+            found = _find_name(start, names)
+            if found is None:
+                raise unknown_name("player to anchor", start or text, names)
+            name = found
         try:
             anchors[name] = float(elo)
         except ValueError:
             raise UserError(f"--anchor '{text}': write PLAYER=ELO") from None
     return anchors
+
+
+def _find_name(text: str, names: Sequence[str]) -> str | None:
+    """The player called so, or the one whose name goes on after it."""
+    if text in names:
+        return text
+    longer = [name for name in names if name.startswith(f"{text} ")]
+    return longer[0] if len(longer) == 1 else None
+
+
+def fill_in_net(players: Sequence[str], net: str) -> tuple[str, ...]:
+    """Players with the file's name in place of `{net}`."""
+    if net:
+        if not any(NET_PLACE in player for player in players):
+            raise UserError(f"--net: no player has {NET_PLACE} in it")
+        return tuple(player.replace(NET_PLACE, net) for player in players)
+    if any(NET_PLACE in player for player in players):
+        raise UserError("these players need a net; give its file with --net FILE.safetensors")
+    return tuple(players)

@@ -5,6 +5,7 @@ board stands, so engines should be told to capture dead stones first
 (`gnugo --mode gtp --chinese-rules --capture-all-dead`).
 """
 
+import json
 import os
 import time
 
@@ -43,10 +44,26 @@ class GtpPlayer:
         komi, handicap = getattr(options, "komi", None), getattr(options, "handicap", 0)
         if komi is not None:
             self._ask(f"komi {komi:g}")
+        self._set_rules(options)
         if handicap:
             self._ask(f"fixed_handicap {handicap}")
         self._synced = []
         self._timed = ""
+
+    def _set_rules(self, options: object) -> None:
+        """Tell the rules to engines that can be told, in KataGo's form."""
+        rules = getattr(options, "rule_set", None)
+        if rules is None or "kata-set-rules" not in self._commands:
+            return
+        wanted = {
+            "ko": rules.ko.upper(),
+            "suicide": rules.suicide,
+            "scoring": "AREA",
+            "tax": "NONE",
+            "hasButton": False,
+            "whiteHandicapBonus": "0",
+        }
+        self._ask(f"kata-set-rules {json.dumps(wanted, separators=(',', ':'))}")
 
     def choose(self, position: Position, limits: Limits) -> Choice:
         """Tell the moves since the last time, then ask for one."""

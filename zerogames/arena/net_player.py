@@ -26,6 +26,9 @@ from zerogames.engine import (
 from zerogames.errors import UserError, unknown_name
 from zerogames.evaluate import Evaluator, check_precision, open_evaluator
 from zerogames.game import Game
+from zerogames.nets.foreign import resolve_net
+from zerogames.nets.net_info import read_net_info
+from zerogames.nets.spec import NetSpec
 from zerogames.search_settings import search_preset
 
 _MOST_NODES = 1_000_000_000
@@ -93,6 +96,9 @@ class NetPlayer:
             threads=command.threads,
             precision=command.precision,
         )
+        self._net: NetSpec | None = None
+        if evaluator is None:
+            self._net = game.parse_net(read_net_info(resolve_net(command.path)).name)
         # Early stopping would leave the second-best move too few evaluations to compare.
         settings = search_preset(
             command.search, early_stop=command.variety == 0, cache_mebibytes=64
@@ -124,9 +130,11 @@ class NetPlayer:
                 game.parse_state(position.start) if position.start else game.initial_state()
             )
         self._thinker.set_position(self._start, position.actions)
+        allowed = position.game.sensible_actions(position.state, self._net)
         thought = self._thinker.think(
             ThinkLimits(
                 nodes=nodes,
+                allowed=None if allowed is None else tuple(allowed),
                 soft_s=budget.soft_s if budget else None,
                 hard_s=budget.hard_s if budget else None,
             ),

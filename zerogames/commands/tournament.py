@@ -8,7 +8,7 @@ import tyro
 from rich.console import Console
 
 from zerogames.arena.console import run_and_report
-from zerogames.arena.event import Conditions, Event, parse_anchors
+from zerogames.arena.event import Conditions, Event, fill_in_net, parse_anchors
 from zerogames.arena.schedule import Format
 from zerogames.config import find_config, make_settings, read_settings, take_option, to_table
 from zerogames.errors import UserError, unknown_name
@@ -28,6 +28,8 @@ class TournamentOptions(Conditions):
         tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="FILE.toml | PLAYER ...")
     ] = field(default=())
     """The players, or first a file with the settings."""
+    net: str = ""
+    """A net file: stands where the players' texts say {net}."""
     title: str = "Tournament"
     """Of the report."""
     format: Format = "round-robin"
@@ -41,7 +43,7 @@ class TournamentOptions(Conditions):
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames tournament`."""
     options = _options(argv)
-    event = Event(options.players, options, format=options.format)
+    event = Event(fill_in_net(options.players, options.net), options, format=options.format)
     if options.elo_from and options.elo_from not in event.names:
         raise unknown_name("player for --elo-from", options.elo_from, event.names)
     anchors = parse_anchors(options.anchor, event.names)

@@ -4,10 +4,11 @@ import pytest
 from go_samples import own_games
 from zerogames_go import GoOptions, _native
 from zerogames_go.gtp.handicap import free_handicap
-from zerogames_go.gtp.passing import Resignation, options_to_move
 from zerogames_go.gtp.played_game import PlayedGame
+from zerogames_go.gtp.resignation import Resignation
 from zerogames_go.gtp.rule_names import parse_kgs_rules, parse_rules, rules_to_json, with_rule
-from zerogames_go.gtp.status import chains, format_score, judge
+from zerogames_go.passing import options_to_move
+from zerogames_go.status import chains, format_score, judge
 
 from zerogames import UserError
 from zerogames.game import play_actions

@@ -190,6 +190,20 @@ class Go(BaseGame):
             return "pass"
         return f"{COLUMN_LETTERS[action % self.size]}{action // self.size + 1}"
 
+    def sensible_actions(self, state: State, net: NetSpec | None = None) -> Sequence[int]:
+        """What a player with this net chooses from: no own eye is filled, no won game passed away.
+
+        A net without a logit for passing passes only when nothing else is sensible.
+        """
+        from zerogames_go.passing import options_to_move
+
+        options = options_to_move(
+            _go_state(state),
+            rules=self.options.rules,
+            net_has_pass=net is None or net.pass_logit,
+        )
+        return options.actions
+
     def area_score(self, state: State) -> float:
         """Black's area less White's and the komi, every stone counted where it stands."""
         return _go_state(state).score

@@ -15,7 +15,7 @@ from zerogames_go.gtp.protocol import (
     parse_vertex,
     parse_whole,
 )
-from zerogames_go.gtp.status import judge
+from zerogames_go.status import judge
 
 DEFAULT_INTERVAL_S = 1.0
 _SHORTEST_INTERVAL_S = 0.01

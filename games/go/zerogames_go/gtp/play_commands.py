@@ -17,14 +17,14 @@ from zerogames_go.gtp.protocol import (
     parse_vertex,
     take_arguments,
 )
-from zerogames_go.gtp.status import (
+from zerogames_go.gtp.table import Handler, Table
+from zerogames_go.status import (
     COUNTED_AS_THEY_STAND,
     Judgement,
     format_score,
     judge,
     judge_as_it_stands,
 )
-from zerogames_go.gtp.table import Handler, Table
 
 
 class PlayCommands:

@@ -14,9 +14,10 @@ from zerogames.nets.net_info import read_net_info
 from zerogames.registry import get_game
 from zerogames_go.go import Go
 from zerogames_go.gtp.clock import Budget
-from zerogames_go.gtp.passing import Resignation, options_to_move
 from zerogames_go.gtp.played_game import PlayedGame
+from zerogames_go.gtp.resignation import Resignation
 from zerogames_go.gtp.settings import DEFAULT_NODES, GtpSettings
+from zerogames_go.passing import options_to_move
 
 
 @dataclass(frozen=True)

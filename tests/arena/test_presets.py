@@ -1,15 +1,16 @@
 """The tournament files: every one is valid; the papers' protocols say what the papers say."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from zerogames.arena.event import parse_anchors
+from zerogames.arena.event import fill_in_net, parse_anchors
 from zerogames.cli import main
 from zerogames.commands.tournament import TournamentOptions
 from zerogames.config import read_settings
 
-FOLDER = Path(__file__).resolve().parents[1] / "configs" / "tournaments"
+FOLDER = Path(__file__).resolve().parents[2] / "configs" / "tournaments"
 PRESETS = {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
 
 
@@ -20,8 +21,13 @@ def test_preset_is_valid(name: str) -> None:
     assert len(set(options.players)) >= 2
     assert options.games % 2 == 0
     limits = (options.tc, options.st, options.nodes)
-    own_limits = ("random", "mcts:", "gtp:")
-    assert any(limits) or all(player.startswith(own_limits) for player in options.players)
+    assert any(limits) or all(map(has_own_limit, options.players))
+
+
+def has_own_limit(player: str) -> bool:
+    return (
+        player.startswith(("random", "mcts:", "gtp:")) or "{net}@" in player or "nodes=" in player
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,6 +48,32 @@ def test_mobile_go_protocol() -> None:
     options = read_settings(TournamentOptions, PRESETS["mobile-go"])
     assert options.st == 1
     assert all("batch=32" in player and "variety=0.8" in player for player in options.players)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in PRESETS if name.startswith(("net-", "stockfish-"))]
+)
+def test_anchors_are_the_ratings_that_engines_are_set_to(name: str) -> None:
+    options = read_settings(TournamentOptions, PRESETS[name])
+    names = [
+        f"stockfish {found[0]} nodes=1"
+        for player in options.players
+        if (found := re.search(r"UCI_Elo=\d+", player))
+    ]
+    wanted = [text for text in options.anchor if text.startswith("stockfish")]
+    anchors = parse_anchors(wanted, names)
+    assert len(anchors) == len(wanted)
+    assert all(f"UCI_Elo={elo:g}" in player for player, elo in anchors.items())
+
+
+def test_a_net_is_filled_in_where_a_preset_wants_one(capsys: pytest.CaptureFixture[str]) -> None:
+    options = read_settings(TournamentOptions, PRESETS["net-nodes"])
+    players = fill_in_net(options.players, "some.safetensors")
+    assert players[-1] == "800 nodes=some.safetensors@800"
+    assert main(["tournament", "--preset", "net-nodes"]) == 2
+    assert "--net FILE" in capsys.readouterr().err
+    assert main(["tournament", "random", "mcts:5", "--net", "x.safetensors"]) == 2
+    assert "no player has {net}" in capsys.readouterr().err
 
 
 def test_anchors_of_presets_are_players() -> None:

@@ -1,4 +1,4 @@
-"""When to pass, and when to give up.
+"""When to pass.
 
 Scoring is by area. A pass is final if the opponent passes too, so it must not lose what could still
 be won: while dead stones of the opponent would count, they are captured first, which costs nothing.
@@ -7,8 +7,8 @@ be won: while dead stones of the opponent would count, they are captured first, 
 from dataclasses import dataclass
 
 from zerogames_go import _native
-from zerogames_go.gtp.status import COUNTED_AS_THEY_STAND, Judgement, judge
 from zerogames_go.options import RulesName
+from zerogames_go.status import COUNTED_AS_THEY_STAND, Judgement, judge
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ def options_to_move(
     if not points:
         return Options([pass_action], is_settled=True)
     opponent_passed = state.passes > 0
-    if not (cleanup or opponent_passed or net_has_pass):
+    may_pass = net_has_pass and 4 * len(points) < 3 * pass_action  # else it is too early
+    if not (cleanup or opponent_passed or may_pass):
         return Options(points)
     judgement = judge(state)
     if cleanup:
@@ -63,33 +64,8 @@ def options_to_move(
     if wins_by_passing(state, rules, judgement):
         if opponent_passed:
             return Options([pass_action], is_settled=True)
-        return Options([*points, pass_action] if net_has_pass else points)
+        return Options([*points, pass_action] if may_pass else points)
     could_win = (1 if state.to_play == 0 else -1) * judgement.score > 0
-    if net_has_pass and not could_win and not opponent_passed:
+    if may_pass and not could_win and not opponent_passed:
         return Options([*points, pass_action])
     return Options(points)
-
-
-class Resignation:
-    """Gives up after several own turns in a row without hope."""
-
-    def __init__(self, *, win_rate: float, turns: int) -> None:
-        """Make one.
-
-        Args:
-            win_rate: Resign at this expectation or less, in [0, 1]; 0 never resigns.
-            turns: In so many own turns in a row.
-        """
-        self._win_rate = win_rate
-        self._turns = turns
-        self._hopeless = [0, 0]
-
-    def forget(self) -> None:
-        """A new game, or moves were taken back."""
-        self._hopeless = [0, 0]
-
-    def resigns(self, colour: int, win_rate: float) -> bool:
-        """Note what a search expected for `colour`; whether to resign now."""
-        hopeless = self._win_rate > 0 and win_rate <= self._win_rate
-        self._hopeless[colour] = self._hopeless[colour] + 1 if hopeless else 0
-        return hopeless and self._hopeless[colour] >= self._turns
