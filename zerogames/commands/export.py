@@ -33,7 +33,7 @@ def export(
     Args:
         net: A net file (ours or of another program, such as `.pb.gz`), or with `--game` the name of
             a new net with random weights, such as `mob_krb_6x96`.
-        format: `onnx`, `tensorrt`, `tensorrt-rtx`, or another that a plugin knows.
+        format: `onnx`, `tensorrt`, `tensorrt-rtx`, for chess `lc0`, or another of a plugin.
         out: Where to; by default beside the net.
         precision: `fp32` or `fp16`.
         plugin_op: Write masked depthwise layers for the TensorRT plugin alone.

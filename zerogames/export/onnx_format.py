@@ -12,7 +12,7 @@ from zerogames.export.board_op import add_function, board_nodes
 from zerogames.export.formats import ExportFormat, ExportRequest
 from zerogames.export.metadata import add_metadata
 from zerogames.export.onnx_file import build_onnx
-from zerogames.export.parity import TOLERANCES, compare, torch_answers
+from zerogames.export.parity import TOLERANCES, Tolerance, compare, torch_answers
 from zerogames.export.positions import random_positions
 
 MAX_BYTES = 2_000_000_000
@@ -74,14 +74,19 @@ def check_answers(request: ExportRequest, model: onnx.ModelProto) -> None:
     check_evaluation(request, evaluator.evaluate(planes), torch_answers(request.model, planes))
 
 
-def check_evaluation(request: ExportRequest, ours: Evaluation, right: Evaluation) -> None:
-    """Print the largest differences; raise `UserError` above the precision's tolerance."""
+def check_evaluation(
+    request: ExportRequest,
+    ours: Evaluation,
+    right: Evaluation,
+    tolerance: Tolerance | None = None,
+) -> None:
+    """Print the largest differences; raise `UserError` above the (precision's) tolerance."""
     parity = compare(ours, right)
     say(
         request,
         f"largest differences from torch on {parity.positions} positions: {parity.describe()}",
     )
-    parity.check(TOLERANCES[request.precision])
+    parity.check(tolerance or TOLERANCES[request.precision])
 
 
 def report_file(request: ExportRequest, model: onnx.ModelProto, path: Path) -> None:
