@@ -191,8 +191,7 @@ def _engine() -> SearchSettings:
         cpuct_factor=3.894,
         puct_visits="lc0",
         fpu_value=0.33,
-        root_fpu="absolute",
-        root_fpu_value=1.0,
+        root_fpu_value=0.33,  # lc0's root is like all nodes: not every move is worth a visit
         policy_temperature=1.359,
         noise="none",
         two_fold_draws=True,

@@ -11,6 +11,7 @@ import time
 
 from zerogames.arena.engine_process import EngineProcess, split_command
 from zerogames.arena.players import Choice, Limits, PlayerFault, PlayerKind, Position
+from zerogames.errors import UserError
 from zerogames.game import Game
 
 PATIENCE_S = 20.0
@@ -35,8 +36,6 @@ class GtpPlayer:
 
     def new_game(self, position: Position, seed: int) -> None:
         """Set board and komi."""
-        if position.start:
-            raise PlayerFault("no answer", "GTP engines start from the empty board")
         game = position.game
         self._ask(f"boardsize {game.spec.observation_shape[1]}")
         self._ask("clear_board")
@@ -45,10 +44,23 @@ class GtpPlayer:
         if komi is not None:
             self._ask(f"komi {komi:g}")
         self._set_rules(options)
-        if handicap:
+        if position.start:
+            self._set_up(game, position.start)
+        elif handicap:
             self._ask(f"fixed_handicap {handicap}")
         self._synced = []
         self._timed = ""
+
+    def _set_up(self, game: Game, start: str) -> None:
+        """Play the stones of a position one by one; the protocol has no other way."""
+        state = game.parse_state(start)
+        board = getattr(state, "board", None)
+        if board is None:
+            raise UserError(f"GTP engines start {game.spec.name} from its initial position only")
+        stones = board().ravel()
+        for sign, colour in ((1, "B"), (-1, "W")):
+            for point in (stones == sign).nonzero()[0].tolist():
+                self._ask(f"play {colour} {game.format_action(state, point)}")
 
     def _set_rules(self, options: object) -> None:
         """Tell the rules to engines that can be told, in KataGo's form."""

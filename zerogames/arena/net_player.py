@@ -26,7 +26,7 @@ from zerogames.engine import (
 from zerogames.errors import UserError, unknown_name
 from zerogames.evaluate import Evaluator, check_precision, open_evaluator
 from zerogames.game import Game
-from zerogames.nets.foreign import resolve_net
+from zerogames.nets.foreign import net_suffixes, resolve_net
 from zerogames.nets.net_info import read_net_info
 from zerogames.nets.spec import NetSpec
 from zerogames.search_settings import search_preset
@@ -81,7 +81,10 @@ class NetCommand:
         """File name, nodes, and the precision where it is not the usual one."""
         nodes = f"@{self.nodes}" if self.nodes else ""
         precision = "" if self.precision == "fp32" else f" {self.precision}"
-        return f"{self.path.name.removesuffix('.safetensors')}{nodes}{precision}"
+        name = self.path.name
+        for suffix in net_suffixes():
+            name = name.removesuffix(suffix)
+        return f"{name}{nodes}{precision}"
 
 
 class NetPlayer:

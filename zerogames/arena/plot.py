@@ -1,6 +1,7 @@
 """Ratings as a picture."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def plot_ratings(ratings: Sequence[Rating], path: Path, *, title: str, scale: st
     axes.set_xlabel("Elo")
     axes.set_title(title)
     if scale:
-        figure.text(0.01, -0.01, scale, fontsize=7, va="top")
+        figure.text(0.01, -0.01, textwrap.fill(scale, 120), fontsize=7, va="top")
     figure.savefig(path, dpi=130, format="png", bbox_inches="tight")
 
 

@@ -34,6 +34,18 @@ def test_games_end_by_passes_and_count_as_they_stand(tmp_path: Path) -> None:
         assert state.result in (one.result, None)
 
 
+def test_openings_may_be_set_up_positions_and_the_rules_are_told(tmp_path: Path) -> None:
+    book = tmp_path / "book.sgf"
+    book.write_text("(;GM[1]SZ[5]KM[0.5]RU[Chinese]AB[cc][bb]AW[cb]PL[W];W[dc])")
+    engine = f"us=gtp:{ENGINE} --nodes 8 --resign 0"
+    settings = {"game": "go:size=5,komi=0.5,rules=chinese", "openings": str(book)}
+    event, games = play(tmp_path / "match", [engine, "random"], games=2, **settings)
+    assert [one.fault for one in games] == [None, None]
+    for one in games:
+        assert one.moves[0] == "D3"
+        play_actions(event.game.parse_state(one.start), one.actions)
+
+
 @pytest.mark.skipif(not Path(GNUGO).exists(), reason="GNU Go is not installed")
 def test_whole_games_against_gnu_go(tmp_path: Path) -> None:
     engine = f"us=gtp:{ENGINE} --nodes 16 --resign 0"

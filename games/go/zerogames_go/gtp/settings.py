@@ -44,8 +44,5 @@ class GtpSettings:
     """The answer to `name`, for programs that look for one they know."""
     seed: int = 0
     """Of what is random."""
-    search: SearchSettings = field(
-        # Boards have hundreds of moves: not each of them is tried once at the root.
-        default_factory=lambda: search_preset("engine", root_fpu="reduction", root_fpu_value=0.33)
-    )
+    search: SearchSettings = field(default_factory=lambda: search_preset("engine"))
     """The search itself."""
