@@ -56,9 +56,9 @@ class Engine {
   Found go(const SearchLimits& limits, const Report& report) {
     const std::scoped_lock lock(searching_);
     const Board root = board_;
-    const SearchInfo info = search_->run(root, past_, limits, stop_, [&](const SearchInfo& found) {
-      report({found, to_uci(root, found.line)});
-    });
+    const auto told = [&](const SearchInfo& found) { report({found, to_uci(root, found.line)}); };
+    const SearchInfo info =
+        search_->run(root, past_, root_moves(root, limits.moves), limits, stop_, told);
     return {info, to_uci(root, info.line)};
   }
   /// May be called from any thread, also before the search has begun; `go` clears nothing, so call
@@ -81,6 +81,19 @@ class Engine {
                   std::to_string(kMaxHashMegabytes));
     }
     return megabytes;
+  }
+  /// The given moves, packed, or all legal ones.
+  static std::vector<std::uint16_t> root_moves(const Board& board,
+                                               const std::vector<std::string>& given) {
+    const Limits limits = find_limits(board);
+    std::vector<std::uint16_t> moves;
+    for (const std::string& text : given)
+      moves.push_back(pack_move(parse_uci(board, limits, text)));
+    if (moves.empty()) {
+      for_each_move(board, limits, [&](Move move) { moves.push_back(pack_move(move)); });
+    }
+    if (moves.empty()) throw Error("the position has no legal move");
+    return moves;
   }
   static std::vector<std::string> to_uci(Board board, const std::vector<Move>& line) {
     std::vector<std::string> texts;

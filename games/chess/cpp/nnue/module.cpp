@@ -203,6 +203,7 @@ static std::pair<std::uint64_t, double> time_evaluations(const Network& network,
 
 static nb::dict describe(const nnue::Engine::Found& found) {
   nb::dict info;
+  info["rank"] = found.info.rank;
   info["depth"] = found.info.depth;
   info["seldepth"] = found.info.selective_depth;
   info["score"] = found.info.score;
@@ -230,10 +231,10 @@ static void bind_engine(nb::module_& m) {
       .def("allow", &Engine::allow)
       .def(
           "go",
-          [](Engine& self, std::int64_t time_ms, std::int64_t increment_ms, int moves_to_go,
-             std::int64_t move_time_ms, std::uint64_t nodes, int depth, nb::object on_info) {
-            const nnue::SearchLimits limits{time_ms,      increment_ms, moves_to_go,
-                                            move_time_ms, nodes,        depth};
+          [](Engine& self, std::int64_t soft_ms, std::int64_t move_time_ms, std::uint64_t nodes,
+             int depth, int lines, std::vector<std::string> moves, nb::object on_info) {
+            const nnue::SearchLimits limits{soft_ms, move_time_ms, nodes,
+                                            depth,   lines,        std::move(moves)};
             Engine::Found found;
             {
               const nb::gil_scoped_release released;
@@ -245,9 +246,9 @@ static void bind_engine(nb::module_& m) {
             }
             return describe(found);
           },
-          nb::kw_only(), nb::arg("time_ms") = 0, nb::arg("increment_ms") = 0,
-          nb::arg("moves_to_go") = 0, nb::arg("move_time_ms") = 0, nb::arg("nodes") = 0,
-          nb::arg("depth") = 0, nb::arg("on_info") = nb::none());
+          nb::kw_only(), nb::arg("soft_ms") = 0, nb::arg("move_time_ms") = 0, nb::arg("nodes") = 0,
+          nb::arg("depth") = 0, nb::arg("lines") = 1, nb::arg("moves") = std::vector<std::string>(),
+          nb::arg("on_info") = nb::none());
   m.def(
       "exchange_reaches",
       [](std::string_view fen, std::string_view text, int threshold) {

@@ -3,6 +3,8 @@
 // Alpha-beta with what belongs to it. Nothing here knows which features the network has, so that
 // different networks are compared on equal terms.
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 
@@ -14,6 +16,7 @@
 namespace zerogames::chess::nnue {
 
 struct SearchInfo {
+  int rank = 1;  ///< Among the lines that are wanted, the best first.
   int depth = 0;
   int selective_depth = 0;
   int score = 0;  ///< In the side to move's view.
@@ -48,9 +51,11 @@ class Search {
   const Counters& counters() const { return evaluator_.counters(); }
 
   /// Searches until a limit or `stop`. `past` holds the keys of the positions before, oldest first,
-  /// as far back as the last capture or pawn move. The position must have a legal move.
+  /// as far back as the last capture or pawn move. `allowed` are the root moves to choose from, at
+  /// least one. Returns the best line; `report` is told of all that are wanted.
   SearchInfo run(const Board& root, const std::vector<std::uint64_t>& past,
-                 const SearchLimits& limits, const std::atomic<bool>& stop, const Report& report) {
+                 const std::vector<std::uint16_t>& allowed, const SearchLimits& limits,
+                 const std::atomic<bool>& stop, const Report& report) {
     clock_.start(limits);
     stop_ = &stop;
     stopped_ = false;
@@ -60,29 +65,48 @@ class Search {
     keys_.push_back(root.key());
     stack_ = {};
     evaluator_.reset(root);
-    SearchInfo best;
-    best.line.push_back(first_legal(root));
+    const auto num_lines = std::clamp<std::size_t>(
+        static_cast<std::size_t>(std::max(1, limits.lines)), 1, allowed.size());
+    std::vector<SearchInfo> lines(num_lines);
+    lines[0].line.push_back(unpack_move(allowed[0]));
     const int most = limits.depth > 0 ? std::min(limits.depth, kMaxPly - 1) : kMaxPly - 1;
-    for (int depth = 1; depth <= most; ++depth) {
-      selective_depth_ = 0;
-      const int score = search_window(root, depth, best.score);
-      if (stopped_ && depth > 1) break;
-      best = {depth,
-              selective_depth_,
-              score,
-              nodes_,
-              clock_.elapsed_ms(),
-              table_.fill(),
-              stack_[0].num_line ? std::vector<Move>(stack_[0].line.begin(),
-                                                     stack_[0].line.begin() + stack_[0].num_line)
-                                 : best.line};
+    for (int depth = 1; depth <= most && !stopped_; ++depth) {
+      // Each line is the best one without the moves of the lines before.
+      root_moves_ = allowed;
+      for (std::size_t rank = 0; rank < num_lines; ++rank) {
+        SearchInfo& line = lines[rank];
+        all_root_moves_ = rank == 0 && limits.moves.empty();
+        selective_depth_ = 0;
+        const int score = search_window(root, depth, line.score);
+        if (stopped_ && (depth > 1 || rank > 0)) break;
+        line = {static_cast<int>(rank) + 1,
+                depth,
+                selective_depth_,
+                score,
+                nodes_,
+                clock_.elapsed_ms(),
+                table_.fill(),
+                stack_[0].num_line ? std::vector<Move>(stack_[0].line.begin(),
+                                                       stack_[0].line.begin() + stack_[0].num_line)
+                                   : line.line};
+        if (stopped_) break;
+        if (line.line.empty()) line.line.push_back(unpack_move(root_moves_[0]));
+        std::erase(root_moves_, pack_move(line.line[0]));
+      }
       if (stopped_) break;
-      report(best);
+      // The scores of one depth may come out of order.
+      std::ranges::stable_sort(lines, std::greater(), &SearchInfo::score);
+      for (std::size_t rank = 0; rank < num_lines; ++rank) {
+        lines[rank].rank = static_cast<int>(rank) + 1;
+        report(lines[rank]);
+      }
       if (clock_.is_enough()) break;
       // A mate that is nearer than the depth cannot become shorter.
-      const bool timed = limits.time_ms || limits.move_time_ms;
+      const int score = lines[0].score;
+      const bool timed = limits.soft_ms || limits.move_time_ms;
       if (timed && std::abs(score) >= kMateBound && kMateScore - std::abs(score) < depth) break;
     }
+    SearchInfo best = lines[0];
     best.nodes = nodes_;
     best.time_ms = clock_.elapsed_ms();
     return best;
@@ -97,16 +121,6 @@ class Search {
     int num_line = 0;
     std::array<Move, kMaxPly> line;
   };
-
-  static Move first_legal(const Board& board) {
-    Move first;
-    bool found = false;
-    for_each_move(board, find_limits(board), [&](Move move) {
-      if (!found) first = move, found = true;
-    });
-    if (!found) throw Error("the position has no legal move");
-    return first;
-  }
 
   int search_window(const Board& root, int depth, int expected) {
     if (depth < 5) return search(root, -kMateScore, kMateScore, depth, 0, true);
@@ -234,6 +248,7 @@ class Search {
     std::array<std::uint16_t, 64> quiets;
     std::size_t num_quiets = 0;
     while (const std::uint16_t packed = picker.next()) {
+      if (ply == 0 && std::ranges::find(root_moves_, packed) == root_moves_.end()) continue;
       const Move move = unpack_move(packed);
       const bool quiet = !is_noisy(board, move);
       if (ply > 0 && best > -kMateBound && !in_check) {
@@ -273,7 +288,10 @@ class Search {
     const Bound bound = best >= beta       ? Bound::kLower
                         : best > old_alpha ? Bound::kExact
                                            : Bound::kUpper;
-    table_.store(keys_.back(), best_move, best, here.evaluation, depth, bound, ply);
+    // What is true of some of the moves only must not be remembered as the position's.
+    if (ply > 0 || all_root_moves_) {
+      table_.store(keys_.back(), best_move, best, here.evaluation, depth, bound, ply);
+    }
     return best;
   }
 
@@ -398,6 +416,8 @@ class Search {
   bool stopped_ = false;
   std::uint64_t nodes_ = 0;
   int selective_depth_ = 0;
+  std::vector<std::uint16_t> root_moves_;  ///< Those to choose from.
+  bool all_root_moves_ = true;
   std::vector<std::uint64_t> keys_;
   std::array<Ply, kMaxPly + 2> stack_;
   std::array<std::array<std::int8_t, 64>, 64> reductions_{};

@@ -1,20 +1,17 @@
 import io
-import random
-import sys
 import threading
-import time
 from pathlib import Path
 
 import chess
-import chess.engine
 import pytest
 from nnue_positions import VARIED, random_boards
 from nnue_weights import random_network
 from zerogames_chess.nnue import _native
 from zerogames_chess.nnue.engine import MATE_SCORE, bench, format_score
 from zerogames_chess.nnue.inference import load_native
-from zerogames_chess.nnue.network import write_network
-from zerogames_chess.nnue.uci import UciSession
+from zerogames_chess.nnue.network import read_network, write_network
+from zerogames_chess.nnue.uci import NnueEngine
+from zerogames_chess.uci import Session
 
 from zerogames.errors import UserError
 
@@ -176,60 +173,55 @@ def test_static_exchange_equals_the_plain_recursion() -> None:
 
 def converse(net_file: Path, *lines: str) -> list[str]:
     output = io.StringIO()
-    session = UciSession(net_file, output=output)
-    session.run(io.StringIO("\n".join(lines) + "\n"))
+    Session(NnueEngine(net_file), output).run(io.BytesIO("\n".join(lines).encode() + b"\n"))
     return output.getvalue().splitlines()
 
 
-def test_uci_conversation(net_file: Path) -> None:
-    said = converse(
-        net_file, "uci", "isready", "position startpos moves e2e4", "go nodes 2000", "quit"
+def test_the_lines_of_several_moves_begin_with_different_ones(engine: _native.Engine) -> None:
+    board = chess.Board(VARIED[1])
+    engine.set_position(board.fen(), [])
+    told: dict[tuple[int, int], list[str]] = {}
+    scores: dict[tuple[int, int], int] = {}
+    found = engine.go(
+        depth=4,
+        lines=5,
+        on_info=lambda info: (
+            told.__setitem__((info["depth"], info["rank"]), info["line"]),
+            scores.__setitem__((info["depth"], info["rank"]), info["score"]),
+        )[0],
     )
-    assert "uciok" in said
-    assert "readyok" in said
-    assert sum(line.startswith("bestmove") for line in said) == 1
+    for depth in range(1, 5):
+        firsts = {told[depth, rank][0] for rank in range(1, 6)}
+        assert len(firsts) == 5
+        assert firsts <= {move.uci() for move in board.legal_moves}
+        of_depth = [scores[depth, rank] for rank in range(1, 6)]
+        assert of_depth == sorted(of_depth, reverse=True)
+    assert found["line"][0] == told[4, 1][0]
 
 
-def test_uci_survives_bad_input(net_file: Path) -> None:
+def test_only_the_given_moves_are_searched(engine: _native.Engine) -> None:
+    engine.set_position("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1", [])
+    assert engine.go(depth=4, moves=["a1a2", "g1f1"])["line"][0] in ("a1a2", "g1f1")
+    assert engine.go(depth=4)["line"][0] == "a1a8"  # What was forbidden is not remembered as bad.
+    with pytest.raises(UserError):
+        engine.go(depth=1, moves=["a1b2"])
+
+
+def test_bench_is_the_signature_of_search_and_network(net_file: Path) -> None:
+    said = [converse(net_file, "bench 4", "quit")[-1].split()[1] for _ in range(2)]
+    assert said[0] == said[1]
+    assert int(said[0]) == bench(_native.Engine(load_native(read_network(net_file)), 16), 4)[0]
+    assert "error" in converse(net_file, "bench x")[-1]
+
+
+def test_another_network_is_loaded_by_option(net_file: Path) -> None:
     said = converse(
         net_file,
-        "",
-        "nonsense",
-        "position",
-        "position fen x",
-        "position startpos moves e2e5",
-        "go depth x",
-        "setoption name Hash value -1",
-        "setoption name Hash value abc",
-        "setoption name Nothing value 1",
         "setoption name EvalFile value /nowhere/net",
-        "setoption",
-        "go",
-        "stop",
-        "stop",
-        "go infinite depth 1",
-        "stop",
-        "go wtime -5 btime -5",
-        "bench 1",
+        f"setoption name EvalFile value {net_file}",
+        "setoption name Hash value 2",
         "eval",
-        "\x00\xff",
         "isready",
     )
-    assert said[-1] == "readyok"
-    assert sum(line.startswith("bestmove") for line in said) == 3
-    assert sum("error" in line for line in said) >= 8
-
-
-def test_a_real_uci_client_plays_a_game_with_it(net_file: Path) -> None:
-    command = [sys.executable, "-m", "zerogames", "nnue", "uci", str(net_file)]
-    with chess.engine.SimpleEngine.popen_uci(command, timeout=60) as client:
-        board = chess.Board()
-        generator = random.Random(1)
-        for _ in range(10):
-            result = client.play(board, chess.engine.Limit(nodes=500))
-            assert result.move in board.legal_moves
-            board.push(result.move)
-            board.push(generator.choice(list(board.legal_moves)))
-        began = time.monotonic()
-        client.play(board, chess.engine.Limit(white_clock=1.0, black_clock=1.0))
-        assert time.monotonic() - began < 60
+    assert [line.startswith("info string error") for line in said] == [True, False, False]
+    assert said[-2].startswith("info string evaluation")

@@ -66,12 +66,12 @@ class Engine:
     def go(
         self,
         *,
-        time_ms: int = 0,
-        increment_ms: int = 0,
-        moves_to_go: int = 0,
+        soft_ms: int = 0,
         move_time_ms: int = 0,
         nodes: int = 0,
         depth: int = 0,
+        lines: int = 1,
+        moves: Sequence[str] = (),
         on_info: Callable[[SearchInfo], None] | None = None,
     ) -> SearchInfo: ...
 

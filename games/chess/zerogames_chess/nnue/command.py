@@ -1,4 +1,4 @@
-"""NNUE for chess: feature sets, data, training, and an engine."""
+"""NNUE for chess: feature sets, data, training, and the engine's signature."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,6 @@ from zerogames_chess.nnue.data import data
 from zerogames_chess.nnue.describe import features
 from zerogames_chess.nnue.study import study
 from zerogames_chess.nnue.train import train
-from zerogames_chess.nnue.uci import uci
 
 
 def main(argv: Sequence[str]) -> int:
@@ -20,13 +19,12 @@ def main(argv: Sequence[str]) -> int:
         "features": features,
         "study": study,
         "train": train,
-        "uci": uci,
     }
     return int(
         tyro.extras.subcommand_cli_from_dict(
             commands,
             args=argv,
             prog="zerogames nnue",
-            description="NNUE for chess: feature sets, data, training, and an engine.",
+            description="NNUE for chess: feature sets, data, training.",
         )
     )

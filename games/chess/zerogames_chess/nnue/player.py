@@ -3,11 +3,14 @@
 from pathlib import Path
 
 from zerogames.arena.players import Choice, Limits, PlayerFault, PlayerKind, Position
+from zerogames.engine import Budget, TimeLeft, TimeManager
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 from zerogames_chess.nnue.engine import CENTIPAWN, load_engine, moves_to_mate
 
 _MAX_HASH_MB = 4096
+_OVERHEAD_S = 0.03
+"""The engine runs inside the match."""
 
 
 class NnuePlayer:
@@ -18,25 +21,26 @@ class NnuePlayer:
             raise UserError(f"an NNUE network plays chess, not {game.spec.identity}")
         self._chess960 = "variant=960" in game.spec.identity
         self._engine = load_engine(network, hash_mb=hash_mb)
+        self._times = TimeManager(_OVERHEAD_S)
 
     def new_game(self, position: Position, seed: int) -> None:
         """Forget the game before; nothing here is random."""
         self._engine.new_game()
+        self._times.new_game()
 
     def choose(self, position: Position, limits: Limits) -> Choice:
         """Search by the limit of the match: time for a move, nodes, depth or clocks."""
         game = position.game
         start = position.start or game.format_state(game.initial_state())
         self._engine.set_position(start, list(position.moves), self._chess960)
-        mover = position.state.to_play
+        budget = self._budget(position, limits)
         found = self._engine.go(
-            time_ms=max(1, int(1000 * limits.remaining_s[mover])) if limits.is_timed else 0,
-            increment_ms=int(1000 * limits.control.increment_s),
-            moves_to_go=limits.moves_to_go,
-            move_time_ms=round(1000 * (limits.move_time_s or 0)),
+            soft_ms=round(1000 * budget.soft_s),
+            move_time_ms=round(1000 * budget.hard_s),
             nodes=limits.nodes or 0,
             depth=limits.depth or 0,
         )
+        self._times.moved(found["time_ms"] / 1000)
         if not found["line"]:
             raise PlayerFault("no answer", "stopped before a move was found")
         mate = moves_to_mate(found["score"])
@@ -51,6 +55,19 @@ class NnuePlayer:
     def close(self) -> None:
         """End a running search."""
         self._engine.stop()
+
+    def _budget(self, position: Position, limits: Limits) -> Budget:
+        """Zero where no time is set."""
+        if limits.move_time_s is not None:
+            return Budget(limits.move_time_s, limits.move_time_s)
+        if not limits.is_timed:
+            return Budget(0.0, 0.0)
+        left = TimeLeft(
+            time_s=limits.remaining_s[position.state.to_play],
+            increment_s=limits.control.increment_s,
+            moves_to_go=limits.moves_to_go or None,
+        )
+        return self._times.budget(left, ply=len(position.actions))
 
 
 def _parse(argument: str) -> tuple[Path, int]:

@@ -191,7 +191,7 @@ def run(options: TrainOptions) -> float:
                 highlight=False,
             )
     trainer.export(network)
-    console.print(f"{network}: `zerogames nnue uci {network}` plays it", highlight=False)
+    console.print(f"{network}: `zerogames uci --nnue {network}` plays it", highlight=False)
     return rate
 
 

@@ -1,0 +1,115 @@
+"""What a session drives: the protocol of engines, with what goes in and comes out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from zerogames.engine.clock import Budget
+from zerogames_chess.uci.options import Option, OptionValue
+from zerogames_chess.uci.position import UciPosition
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOrder:
+    """What a search may spend and what it is to tell."""
+
+    nodes: int | None = None
+    depth: int | None = None
+    mate: int | None = None
+    """Look for a mate in so many moves."""
+    budget: Budget | None = None
+    infinite: bool = False
+    ponder: bool = False
+    """The limits count from `Engine.ponder_hit` on."""
+    moves: tuple[str, ...] = ()
+    """Legal ones to choose from; none: all."""
+    lines: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """One `info` line; scores in the view of the side to move."""
+
+    rank: int
+    """Among the lines, from 1."""
+    depth: int
+    seldepth: int
+    time_ms: int
+    nodes: int
+    nodes_per_s: int
+    hashfull: int
+    """Thousandths."""
+    centipawns: int
+    mate: int | None = None
+    """Own moves to mate, negative when mated; instead of `centipawns`."""
+    wdl: tuple[int, int, int] | None = None
+    """Thousandths."""
+    line: tuple[str, ...]
+
+    def text(self, *, show_wdl: bool = False) -> str:
+        """As it is sent."""
+        score = f"cp {self.centipawns}" if self.mate is None else f"mate {self.mate}"
+        if show_wdl and self.wdl is not None:
+            score += " wdl {} {} {}".format(*self.wdl)
+        return (
+            f"info depth {self.depth} seldepth {self.seldepth} time {self.time_ms} "
+            f"nodes {self.nodes} score {score} hashfull {self.hashfull} "
+            f"nps {self.nodes_per_s} multipv {self.rank} pv {' '.join(self.line)}"
+        )
+
+
+@dataclass(frozen=True)
+class BestMove:
+    """What a search ends with."""
+
+    move: str | None
+    ponder: str | None = None
+
+    def text(self) -> str:
+        """As it is sent."""
+        ponder = f" ponder {self.ponder}" if self.ponder else ""
+        return f"bestmove {self.move or '(none)'}{ponder}"
+
+
+class Engine(Protocol):
+    """Searches one position at a time, in a thread of the session.
+
+    `UserError` means a mistake in what was asked; the engine stays usable.
+    """
+
+    @property
+    def name(self) -> str:
+        """As user interfaces show it."""
+
+    @property
+    def options(self) -> Sequence[Option]:
+        """Its own, without those of the session."""
+
+    def set_option(self, name: str, value: OptionValue) -> None:
+        """Take a value that `Option.parse` accepted; only between searches."""
+
+    def get_ready(self) -> None:
+        """Return when it can search; `UserError` if it never will."""
+
+    def new_game(self) -> None:
+        """Forget what was searched; only between searches."""
+
+    def allow(self, order: SearchOrder) -> None:
+        """Announce a search: `stop` and `ponder_hit` are meant for it from now on."""
+
+    def think(
+        self, position: UciPosition, order: SearchOrder, report: Callable[[Report], None]
+    ) -> BestMove:
+        """Search until a limit or `stop`; the position has a legal move."""
+
+    def stop(self) -> None:
+        """End the search soon; from any thread, also before it has begun."""
+
+    def ponder_hit(self) -> None:
+        """The expected move was played: let the limits count; from any thread."""
+
+    def bench(self, words: Sequence[str]) -> list[str]:
+        """Answer `bench`."""
+
+    def evaluation(self, position: UciPosition) -> str:
+        """What it thinks of a position without search."""

@@ -1,0 +1,75 @@
+"""What stands behind `go`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from zerogames_chess.uci.options import parse_integer
+
+_NUMBERS = (
+    "wtime",
+    "btime",
+    "winc",
+    "binc",
+    "movestogo",
+    "movetime",
+    "nodes",
+    "depth",
+    "mate",
+    "perft",
+)
+_FLAGS = ("infinite", "ponder")
+_WORDS = frozenset([*_NUMBERS, *_FLAGS, "searchmoves"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoLimits:
+    """The limits as written; times in milliseconds."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    infinite: bool = False
+    ponder: bool = False
+    moves: tuple[str, ...] = ()
+    """Behind `searchmoves`."""
+    problems: tuple[str, ...] = ()
+    """What could not be read and is left out."""
+
+    @classmethod
+    def parse(cls, words: Sequence[str]) -> "GoLimits":
+        """Read the words; the last of two equal ones counts."""
+        numbers: dict[str, int] = {}
+        flags: set[str] = set()
+        moves: list[str] = []
+        problems: list[str] = []
+        index = 0
+        while index < len(words):
+            word = words[index]
+            index += 1
+            if word in _FLAGS:
+                flags.add(word)
+            elif word == "searchmoves":
+                while index < len(words) and words[index] not in _WORDS:
+                    moves.append(words[index])
+                    index += 1
+            elif word in _NUMBERS:
+                text = words[index] if index < len(words) else ""
+                number = parse_integer(text)
+                if number is None:
+                    problems.append(f"go {word}: '{text[:20]}' is not a number")
+                else:
+                    numbers[word] = number
+                if text not in _WORDS:
+                    index += 1
+            else:
+                problems.append(f"go: '{word[:20]}' is unknown")
+        return cls(
+            numbers=numbers,
+            infinite="infinite" in flags,
+            ponder="ponder" in flags,
+            moves=tuple(moves),
+            problems=tuple(problems),
+        )
+
+    def positive(self, name: str) -> int | None:
+        """A limit, if it is there and makes sense."""
+        number = self.numbers.get(name)
+        return number if number is not None and number > 0 else None

@@ -1,0 +1,292 @@
+"""One conversation with a user interface. No input ends it but `quit` and the end of input."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import BinaryIO, TextIO
+
+from zerogames import __version__
+from zerogames.engine.clock import Budget, TimeLeft, TimeManager, move_time_budget
+from zerogames.errors import UserError
+from zerogames_chess.uci.engine import BestMove, Engine, Report, SearchOrder
+from zerogames_chess.uci.limits import GoLimits
+from zerogames_chess.uci.options import Option, OptionTable, OptionValue
+from zerogames_chess.uci.position import UciPosition
+
+MAX_LINE = 1 << 20
+"""Bytes; a longer line is passed over."""
+MAX_LINES = 256
+"""Of `MultiPV`: no position has more moves."""
+MAX_PERFT = 7
+_DEFAULT_OVERHEAD_MS = 100
+
+_OPTIONS = (
+    Option(name="MultiPV", kind="spin", default=1, low=1, high=MAX_LINES),
+    Option(name="Ponder", kind="check", default=False),
+    Option(name="MoveOverhead", kind="spin", default=_DEFAULT_OVERHEAD_MS, low=0, high=5000),
+    Option(name="UCI_Chess960", kind="check", default=False),
+    Option(name="UCI_ShowWDL", kind="check", default=False),
+)
+
+
+class Session:
+    """Drives one engine; every line is answered or refused with an `info string`."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        output: TextIO,
+        *,
+        nodes: int | None = None,
+        move_time_s: float | None = None,
+    ) -> None:
+        """`nodes` and `move_time_s` bound every move, whatever the user interface allows."""
+        self._engine = engine
+        self._output = output
+        self._nodes, self._move_time_s = nodes, move_time_s
+        self._writing = threading.Lock()
+        self._options = OptionTable((*_OPTIONS, *engine.options))
+        self._lines = 1
+        self._chess960 = self._show_wdl = self._debug = False
+        self._position = UciPosition.initial()
+        self._times = TimeManager(_DEFAULT_OVERHEAD_MS / 1000)
+        self._worker: threading.Thread | None = None
+        self._released = threading.Event()
+        """Set when `bestmove` may be said: always, but for infinite searches and pondering."""
+        self._pondering = False
+        self._commands: dict[str, Callable[[Sequence[str]], None]] = {
+            "uci": self._uci,
+            "isready": self._isready,
+            "ucinewgame": self._ucinewgame,
+            "setoption": self._setoption,
+            "position": self._set_position,
+            "go": self._go,
+            "stop": lambda _: self._stop(),
+            "ponderhit": lambda _: self._ponderhit(),
+            "debug": self._set_debug,
+            "register": lambda _: None,
+            "bench": self._bench,
+            "eval": self._eval,
+            "d": lambda _: self._say(f"info string fen {self._position.state.fen}"),
+        }
+
+    def run(self, source: BinaryIO) -> None:
+        """Answer line by line until `quit` or the end of input."""
+        try:
+            while line := source.readline(MAX_LINE):
+                if not line.endswith(b"\n") and len(line) == MAX_LINE:
+                    _skip_line(source)
+                    self._say("info string error: the line is too long")
+                elif not self.answer(line.decode("utf-8", "replace")):
+                    self._stop()
+                    break
+            else:
+                # A script that pipes commands wants the answers of searches that end by themselves.
+                if self._worker is not None and not self._released.is_set():
+                    self._stop()
+            if self._worker is not None:
+                self._worker.join()
+        finally:
+            self._finish()
+
+    def answer(self, line: str) -> bool:
+        """Answer one line; false after `quit`."""
+        words = line.split()
+        # The protocol: words before a known command are passed over.
+        while words and words[0] not in self._commands and words[0] != "quit":
+            words = words[1:]
+        if not words:
+            if line.strip():
+                self._say(f"info string unknown command {line.strip()[:60]!r}")
+            return True
+        if words[0] == "quit":
+            return False
+        try:
+            self._commands[words[0]](words[1:])
+        except UserError as error:
+            self._say(f"info string error: {error}")
+        except Exception as error:
+            self._say(f"info string internal error: {type(error).__name__}: {error}")
+        return True
+
+    def _say(self, text: str) -> None:
+        with self._writing:
+            print(" ".join(text.split("\n")), file=self._output, flush=True)
+
+    def _uci(self, _: Sequence[str]) -> None:
+        self._say(f"id name {self._engine.name} {__version__}")
+        self._say("id author the zerogames developers")
+        for text in self._options.announcements():
+            self._say(text)
+        self._say("uciok")
+
+    def _isready(self, _: Sequence[str]) -> None:
+        try:
+            if self._worker is None or not self._worker.is_alive():
+                self._engine.get_ready()
+        except UserError as error:
+            self._say(f"info string error: {error}")
+        self._say("readyok")
+
+    def _ucinewgame(self, _: Sequence[str]) -> None:
+        self._finish()
+        self._times.new_game()
+        self._engine.new_game()
+
+    def _set_debug(self, words: Sequence[str]) -> None:
+        if list(words) not in (["on"], ["off"]):
+            raise UserError("debug: write `debug on` or `debug off`")
+        self._debug = words[0] == "on"
+
+    def _setoption(self, words: Sequence[str]) -> None:
+        option, value = self._options.read(" ".join(words))
+        self._finish()
+        if option in _OPTIONS:
+            self._set_own_option(option.name, value)
+        else:
+            self._engine.set_option(option.name, value)
+
+    def _set_own_option(self, name: str, value: OptionValue) -> None:
+        if name == "MultiPV":
+            self._lines = int(value)
+        elif name == "MoveOverhead":
+            self._times.overhead_s = int(value) / 1000
+        elif name == "UCI_Chess960":
+            self._chess960 = bool(value)
+        elif name == "UCI_ShowWDL":
+            self._show_wdl = bool(value)
+        # `Ponder` only tells that we may be asked to.
+
+    def _set_position(self, words: Sequence[str]) -> None:
+        self._position = UciPosition.parse(words, chess960=self._chess960)
+
+    def _go(self, words: Sequence[str]) -> None:
+        limits = GoLimits.parse(words)
+        for problem in limits.problems:
+            self._say(f"info string error: {problem}")
+        self._finish()
+        if "perft" in limits.numbers:
+            self._perft(limits.numbers["perft"])
+            return
+        position = self._position
+        legal = position.legal_moves
+        if not legal:
+            self._say(BestMove(None).text())
+            return
+        order = self._order(limits, position, legal)
+        self._released = threading.Event()
+        if not (order.infinite or order.ponder):
+            self._released.set()
+        self._pondering = order.ponder
+        self._engine.allow(order)
+        self._worker = threading.Thread(
+            target=self._think, args=(position, order, legal, self._released), name="think"
+        )
+        self._worker.start()
+
+    def _order(self, limits: GoLimits, position: UciPosition, legal: list[str]) -> SearchOrder:
+        moves = []
+        for text in limits.moves:
+            if text in legal:
+                moves.append(text)
+            else:
+                self._say(f"info string error: searchmoves: '{text[:20]}' is not legal here")
+        nodes, budget = limits.positive("nodes"), self._budget(limits, position)
+        if not limits.infinite:
+            nodes = min(filter(None, (nodes, self._nodes)), default=None)
+        depth, mate = limits.positive("depth"), limits.positive("mate")
+        none = nodes is None and budget is None and depth is None and mate is None
+        return SearchOrder(
+            nodes=nodes,
+            depth=depth,
+            mate=mate,
+            budget=budget,
+            # Without any limit only `stop` ends a search.
+            infinite=limits.infinite or (none and not limits.ponder),
+            ponder=limits.ponder,
+            moves=tuple(moves),
+            lines=self._lines,
+        )
+
+    def _budget(self, limits: GoLimits, position: UciPosition) -> Budget | None:
+        numbers, overhead = limits.numbers, self._times.overhead_s
+        budgets = []
+        if "movetime" in numbers:
+            budgets.append(move_time_budget(max(1, numbers["movetime"]) / 1000, overhead))
+        if self._move_time_s is not None and not limits.infinite:
+            budgets.append(move_time_budget(self._move_time_s, 0))
+        colour = "b" if position.black_to_move else "w"
+        if f"{colour}time" in numbers:
+            left = TimeLeft(
+                # A clock that has run out still asks for a move.
+                time_s=max(1, numbers[f"{colour}time"]) / 1000,
+                increment_s=max(0, numbers.get(f"{colour}inc", 0)) / 1000,
+                moves_to_go=limits.positive("movestogo"),
+            )
+            budgets.append(self._times.budget(left, ply=position.ply))
+        return min(budgets, key=lambda budget: budget.hard_s, default=None)
+
+    def _think(
+        self,
+        position: UciPosition,
+        order: SearchOrder,
+        legal: list[str],
+        released: threading.Event,
+    ) -> None:
+        began = time.monotonic()
+        best = BestMove(legal[0])
+        try:
+            self._engine.get_ready()
+            best = self._engine.think(position, order, self._report)
+        except UserError as error:
+            self._say(f"info string error: {error}")
+        except Exception as error:
+            self._say(f"info string internal error: {type(error).__name__}: {error}")
+        if not order.ponder:
+            self._times.moved(time.monotonic() - began)
+        released.wait()
+        if best.move not in legal:
+            best = BestMove(legal[0])
+        self._say(best.text())
+
+    def _report(self, report: Report) -> None:
+        self._say(report.text(show_wdl=self._show_wdl))
+
+    def _stop(self) -> None:
+        self._engine.stop()
+        self._released.set()
+
+    def _ponderhit(self) -> None:
+        if self._pondering:
+            self._pondering = False
+            self._engine.ponder_hit()
+            self._released.set()
+
+    def _finish(self) -> None:
+        """Stop a running search and wait until it has said its best move."""
+        if self._worker is not None:
+            self._stop()
+            self._worker.join()
+            self._worker = None
+
+    def _perft(self, depth: int) -> None:
+        if not 1 <= depth <= MAX_PERFT:
+            raise UserError(f"go perft: the depth must be from 1 to {MAX_PERFT}")
+        moves = self._position.state.divide(depth)
+        for text, nodes in moves:
+            self._say(f"{text}: {nodes}")
+        self._say(f"Nodes searched: {sum(nodes for _, nodes in moves)}")
+
+    def _eval(self, _: Sequence[str]) -> None:
+        self._finish()
+        self._say(f"info string {self._engine.evaluation(self._position)}")
+
+    def _bench(self, words: Sequence[str]) -> None:
+        self._finish()
+        for text in self._engine.bench(words):
+            self._say(text)
+
+
+def _skip_line(source: BinaryIO) -> None:
+    while (part := source.readline(MAX_LINE)) and not part.endswith(b"\n"):
+        pass
