@@ -106,10 +106,9 @@ def test_no_game_of_many_is_lost_on_time(small_net: Path, tmp_path: Path) -> Non
 def test_the_engine_starts_without_torch(small_net: Path) -> None:
     """Once the net's ONNX form is cached; torch alone would take seconds."""
     code = (
-        "import io, sys\n"
-        "from pathlib import Path\n"
-        "from zerogames_chess.uci.command import uci\n"
-        f"uci(net=Path({str(small_net)!r}), threads=1)\n"
+        "import sys\n"
+        "from zerogames.cli import main\n"
+        f"main(['uci', '--net', {str(small_net)!r}, '--threads', '1'])\n"
         "print('torch' in sys.modules, 'onnx' in sys.modules, file=sys.stderr)\n"
     )
     for _ in range(2):
@@ -131,8 +130,9 @@ def test_the_engine_starts_without_torch(small_net: Path) -> None:
         (["--net", "/nowhere/net.safetensors"], "there is no net file"),
         (["--nnue", "/nowhere/net.nnue"], "/nowhere/net.nnue"),
         (["--net", "a", "--nnue", "b"], "not both"),
-        (["--backend", "random", "--nodes", "0"], "--nodes 0: must be from 1"),
-        (["--backend", "random", "--threads", "-3"], "--threads -3: must be from 0"),
+        (["--evaluator", "random", "--nodes", "0"], "nodes: Input should be greater"),
+        (["--evaluator", "random", "--threads", "-3"], "threads: Input should be greater"),
+        ([], "give a net with --net"),
     ],
 )
 def test_wrong_arguments_are_one_line(

@@ -135,7 +135,7 @@ def converse(engine: Engine, count: int, seed: int) -> Judge:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_net_engine_survives_any_input(seed: int) -> None:
-    engine = NetEngine(NetSettings(net=None, backend="constant", batch=4, hash_mb=1))
+    engine = NetEngine(NetSettings(net=None, evaluator="constant", batch=4, hash_mb=1))
     judge = converse(engine, 50_000, seed)
     assert judge.bestmoves > 2_000
 

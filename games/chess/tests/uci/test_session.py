@@ -49,7 +49,7 @@ class Talk:
 def engine(request: pytest.FixtureRequest, small_nnue: Path) -> Engine:
     if request.param == "nnue":
         return NnueEngine(small_nnue)
-    return NetEngine(NetSettings(net=None, backend="random", batch=4, hash_mb=4))
+    return NetEngine(NetSettings(net=None, evaluator="random", batch=4, hash_mb=4))
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_info_lines_have_all_parts_and_playable_lines(talk: Talk) -> None:
 
 
 def test_wdl_is_shown_when_wanted() -> None:
-    talk = Talk(NetEngine(NetSettings(net=None, backend="random", hash_mb=4)))
+    talk = Talk(NetEngine(NetSettings(net=None, evaluator="random", hash_mb=4)))
     assert not any(" wdl " in line for line in talk.ask("go nodes 20"))
     said = talk.ask("setoption name UCI_ShowWDL value true", "go nodes 20")
     words = said[-2].split()
@@ -202,7 +202,7 @@ def test_chess960_castling_is_the_king_taking_its_rook(talk: Talk) -> None:
 
 
 def test_own_limits_bound_every_move(small_nnue: Path) -> None:
-    net = NetEngine(NetSettings(net=None, backend="random", hash_mb=4))
+    net = NetEngine(NetSettings(net=None, evaluator="random", hash_mb=4))
     talk = Talk(net, nodes=7)
     said = talk.ask("go movetime 5000")
     assert " nodes 7 " in said[-2]
@@ -285,7 +285,7 @@ def test_a_failing_engine_still_gives_a_legal_move() -> None:
 
 
 def test_options_of_the_net_engine(small_net: Path, tmp_path: Path) -> None:
-    talk = Talk(NetEngine(NetSettings(net=None, backend="random", hash_mb=4)))
+    talk = Talk(NetEngine(NetSettings(net=None, evaluator="random", hash_mb=4)))
     assert "no net file" in talk.ask("setoption name WeightsFile value /nowhere/x.pb.gz")[0]
     assert "Cpuct" in talk.ask("setoption name Cpuct value -3")[0]
     assert talk.ask("setoption name cpuct value 2.5", "setoption name Clear Hash") == []

@@ -4,7 +4,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +14,14 @@ from zerogames.engine.thought import win_draw_loss
 from zerogames.errors import UserError
 from zerogames.evaluate import EVALUATOR_KINDS, PRECISIONS, Evaluator, open_evaluator
 from zerogames.registry import get_game
-from zerogames.search_settings import search_preset
+from zerogames.search_settings import SearchSettings, search_preset
 from zerogames_chess._native import State
 from zerogames_chess.uci.engine import BestMove, Report, SearchOrder
 from zerogames_chess.uci.options import Option, OptionValue
 from zerogames_chess.uci.position import UciPosition
+from zerogames_chess.uci.settings import MAX_BATCH, MAX_HASH_MB, MAX_THREADS
 
 INFO_INTERVAL_S = 0.5
-MAX_THREADS = 512
-MAX_BATCH = 1024
-MAX_HASH_MB = 65_536
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,18 +29,18 @@ class NetSettings:
     """What the options of a net engine say."""
 
     net: Path | None
-    backend: str = "onnx"
+    evaluator: str = "onnx"
     precision: str = "fp32"
     threads: int = 1
     batch: int = 32
     hash_mb: int = 256
-    cpuct: float = search_preset("engine").cpuct
+    search: SearchSettings = field(default_factory=lambda: search_preset("engine"))
 
     def open(self) -> Evaluator:
         """Load the net."""
         return open_evaluator(
             get_game("chess"),
-            kind=self.backend,
+            kind=self.evaluator,
             net=self.net,
             threads=self.threads,
             precision=self.precision,
@@ -51,7 +49,7 @@ class NetSettings:
 
 _LOADING = {
     "WeightsFile": "net",
-    "Backend": "backend",
+    "Backend": "evaluator",
     "Precision": "precision",
     "Threads": "threads",
 }
@@ -80,14 +78,17 @@ class NetEngine:
         return (
             Option(name="WeightsFile", kind="string", default=str(given.net or "")),
             Option(
-                name="Backend", kind="combo", default=given.backend, choices=tuple(EVALUATOR_KINDS)
+                name="Backend",
+                kind="combo",
+                default=given.evaluator,
+                choices=tuple(EVALUATOR_KINDS),
             ),
             Option(name="Precision", kind="combo", default=given.precision, choices=PRECISIONS),
             Option(name="Threads", kind="spin", default=given.threads, low=1, high=MAX_THREADS),
             Option(name="Batch", kind="spin", default=given.batch, low=1, high=MAX_BATCH),
             Option(name="Hash", kind="spin", default=given.hash_mb, low=1, high=MAX_HASH_MB),
             Option(name="Clear Hash", kind="button"),
-            Option(name="Cpuct", kind="string", default=f"{given.cpuct:g}"),
+            Option(name="Cpuct", kind="string", default=f"{given.search.cpuct:g}"),
         )
 
     def set_option(self, name: str, value: OptionValue) -> None:
@@ -102,10 +103,17 @@ class NetEngine:
                     raise UserError(f"there is no net file '{new}'")
             self._settings = dataclasses.replace(self._settings, **{_LOADING[name]: new})  # type: ignore[arg-type]
         else:
-            fields = {"Batch": "batch", "Hash": "hash_mb", "Cpuct": "cpuct"}
-            new = _exploration(str(value)) if name == "Cpuct" else value  # type: ignore[assignment]
-            self._settings = dataclasses.replace(self._settings, **{fields[name]: new})  # type: ignore[arg-type]
+            self._settings = self._with_option(name, value)
             self._thinker = None
+
+    def _with_option(self, name: str, value: OptionValue) -> NetSettings:
+        settings = self._settings
+        if name == "Batch":
+            return dataclasses.replace(settings, batch=int(value))
+        if name == "Hash":
+            return dataclasses.replace(settings, hash_mb=int(value))
+        search = dataclasses.replace(settings.search, cpuct=_exploration(str(value)))
+        return dataclasses.replace(settings, search=search)
 
     def get_ready(self) -> None:
         """Load what is not loaded; the old net stays if the new one cannot be."""
@@ -146,7 +154,7 @@ class NetEngine:
 
     def _new_thinker(self, evaluator: Evaluator) -> Thinker:
         given = self._settings
-        settings = search_preset("engine", cpuct=given.cpuct, cache_mebibytes=given.hash_mb)
+        settings = dataclasses.replace(given.search, cache_mebibytes=given.hash_mb)
         return Thinker(get_game("chess"), evaluator, settings=settings, batch=given.batch)
 
     def new_game(self) -> None:

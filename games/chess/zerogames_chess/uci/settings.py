@@ -1,0 +1,45 @@
+"""Options of `zerogames uci`."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from zerogames.search_settings import SearchSettings, search_preset
+
+MAX_THREADS = 512
+MAX_BATCH = 1024
+MAX_HASH_MB = 65_536
+DEFAULT_NNUE_HASH_MB = 16
+
+
+def _all_cores() -> int:
+    return min(MAX_THREADS, len(os.sched_getaffinity(0)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UciSettings:
+    """What plays, and what it may use. A user interface may change most of it by options."""
+
+    net: Path | None = None
+    """A net file, ours or Lc0's (.pb.gz)."""
+    nnue: Path | None = None
+    """Play alpha-beta with this NNUE network instead."""
+    precision: Literal["fp32", "int8"] = "fp32"
+    """Of the net: int8 is faster on CPUs, and not quite the same."""
+    evaluator: Literal["onnx", "torch", "constant", "random"] = "onnx"
+    """What runs the net; constant and random need none and are for tests."""
+    threads: Annotated[int, Field(ge=1, le=MAX_THREADS)] = field(default_factory=_all_cores)
+    """CPU threads of the net."""
+    batch: Annotated[int, Field(ge=1, le=MAX_BATCH)] = 32
+    """Most positions per call of the net; young trees take fewer."""
+    hash: Annotated[int, Field(ge=1, le=MAX_HASH_MB)] | None = None
+    """Mebibytes for evaluations (256), with --nnue for the transposition table (16)."""
+    nodes: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+    """Most nodes a move, whatever the user interface allows; 1 plays without search."""
+    movetime: Annotated[int, Field(ge=1, le=86_400_000)] | None = None
+    """Most milliseconds a move, whatever the user interface allows."""
+    search: SearchSettings = field(default_factory=lambda: search_preset("engine"))
+    """The tree search of nets."""
