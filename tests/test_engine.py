@@ -216,8 +216,13 @@ def test_pondering_ends_by_its_limits_only_after_the_hit() -> None:
     assert thought.best is not None
     quick = thinker()
     stop = threading.Event()
-    threading.Timer(0.05, stop.set).start()
-    assert quick.think(ThinkLimits(ponder=True, nodes=5), stop=stop).nodes > 5
+
+    def watch(thought: Thought) -> None:
+        if thought.nodes > 5:
+            stop.set()
+
+    limits = ThinkLimits(ponder=True, nodes=5)
+    assert quick.think(limits, stop=stop, on_info=watch, info_interval_s=0).nodes > 5
 
 
 def test_time_limits_hold_and_calm_searches_stop_early() -> None:
