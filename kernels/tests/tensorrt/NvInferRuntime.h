@@ -1,11 +1,11 @@
 #pragma once
 
-// NOT TensorRT's header: hand-written declarations of the few interfaces that the plugin
-// implements, with the signatures that TensorRT 10 and 11 document. TensorRT's own headers are in
-// no package that continuous integration can install. Compiling against this file shows that the
-// adapter is well-formed C++ and overrides what it means to; running it through driver.cpp shows
-// that its methods do what TensorRT asks of them. It shows nothing about binary compatibility:
-// nothing built with it may be loaded into TensorRT.
+// NOT TensorRT's header: hand-written declarations of the few interfaces that the plugin implements
+// and the deployment example uses, with the signatures that TensorRT 10 and 11 document. TensorRT's
+// own headers are in no package that continuous integration can install. Compiling against this
+// file shows that the adapter is well-formed C++ and overrides what it means to; running it through
+// driver.cpp shows that its methods do what TensorRT asks of them. It shows nothing about binary
+// compatibility: nothing built with it may be loaded into TensorRT.
 
 #include <cstddef>
 #include <cstdint>
@@ -154,5 +154,40 @@ class IPluginCreatorV3One : public IPluginCreatorInterface {
   virtual const AsciiChar* getPluginVersion() const noexcept = 0;
   virtual const AsciiChar* getPluginNamespace() const noexcept = 0;
 };
+
+enum class OptProfileSelector : int32_t { kMIN = 0, kOPT = 1, kMAX = 2 };
+
+class IPluginRegistry {
+ public:
+  virtual void* loadLibrary(const AsciiChar* pluginPath) noexcept = 0;
+};
+
+// What follows is for compiling only: TensorRT's library holds it.
+
+class IExecutionContext {
+ public:
+  bool setInputShape(const char* tensorName, const Dims& dims) noexcept;
+  bool setTensorAddress(const char* tensorName, void* data) noexcept;
+  bool enqueueV3(cudaStream_t stream) noexcept;
+};
+
+class ICudaEngine {
+ public:
+  IExecutionContext* createExecutionContext() noexcept;
+  Dims getTensorShape(const char* tensorName) const noexcept;
+  DataType getTensorDataType(const char* tensorName) const noexcept;
+  Dims getProfileShape(const char* tensorName, int32_t profileIndex,
+                       OptProfileSelector select) const noexcept;
+  int32_t getNbIOTensors() const noexcept;
+  const char* getIOTensorName(int32_t index) const noexcept;
+};
+
+class IRuntime {
+ public:
+  ICudaEngine* deserializeCudaEngine(const void* blob, std::size_t size) noexcept;
+  IPluginRegistry& getPluginRegistry() noexcept;
+};
+
+IRuntime* createInferRuntime(ILogger& logger) noexcept;
 
 }  // namespace nvinfer1
