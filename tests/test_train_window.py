@@ -1,19 +1,28 @@
 """The window over self-play: its size, its draws, its state and shards that are broken."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from zerogames.data.record import VALUE_COLUMNS, GameRecord, SearchColumns
 from zerogames.data.sample import SampleBatch
 from zerogames.data.shard import write_shard
 from zerogames.errors import UserError
-from zerogames.game import Game
+from zerogames.game import Game, State
+from zerogames.nets import build_model
 from zerogames.registry import get_game
-from zerogames.train import ReplayWindow, WindowSettings, window_size
+from zerogames.train import (
+    ReplayWindow,
+    Trainer,
+    TrainerSettings,
+    WindowSettings,
+    window_size,
+)
 from zerogames.train.surprise import surprise_weights
 
 FIELDS = tuple(field.name for field in fields(SampleBatch))
@@ -63,6 +72,14 @@ def game() -> Game:
 @pytest.fixture(scope="module")
 def shards(game: Game, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return write_shards(tmp_path_factory.mktemp("shards"), game, 6)
+
+
+def positions(game: Game, records: list[GameRecord]) -> Iterator[State]:
+    for record in records:
+        state = record.start_state(game)
+        for action in record.actions.tolist():
+            yield state
+            state = state.play(action)
 
 
 def settings(**changes: object) -> WindowSettings:
@@ -173,9 +190,17 @@ def test_window_holds_exactly_the_newest_positions(game: Game, shards: list[Path
         assert window.num_positions == window_size(window.settings, window.total_positions)
         assert window.num_positions < window.total_positions
         assert window.paths == shards[-len(window.paths) :]
-        newest = [searched_record(game, 500 + n) for n in range(8)]
-        counts = [len(record.actions) for record in newest]
-        assert window.total_positions > sum(counts)
+        newest = [
+            searched_record(game, 100 * shard + number)
+            for shard in range(len(shards) - len(window.paths), len(shards))
+            for number in range(8)
+        ]
+        rows = [state.observe("stones").tobytes() for state in positions(game, newest)]
+        drawn = {planes.tobytes() for batch in draw(window, 150) for planes in batch.planes}
+    inside = set(rows[-window.num_positions :])
+    assert drawn <= inside
+    assert len(drawn) > 0.9 * len(inside)
+    assert rows[-window.num_positions - 1] not in inside  # the next older one was left out
 
 
 def test_restored_window_goes_on_with_the_same_draws(game: Game, shards: list[Path]) -> None:
@@ -291,3 +316,35 @@ def test_learners_share_every_batch(game: Game, shards: list[Path]) -> None:
         assert_equal([whole[8:]], [parts[1][number]])
     with pytest.raises(UserError, match="does not divide among 3 learners"):
         run((0, 3))
+
+
+def test_training_on_shards_resumes_bit_for_bit(
+    game: Game, shards: list[Path], tmp_path: Path
+) -> None:
+    """Trainer and window together, saved in the middle and taken up again."""
+    drawing = settings(sampling="surprise", average_duplicates=True, growth=0.1)
+
+    def make() -> Trainer:
+        model = build_model(game.parse_net("res_3x3_1x8"), game, seed=1)
+        return Trainer(model, game, TrainerSettings(batch_size=16, warmup_steps=3, threads=1))
+
+    def steps(trainer: Trainer, window: ReplayWindow, paths: list[Path]) -> list[object]:
+        reports: list[object] = []
+        for path in paths:
+            window.add(path)
+            reports += [trainer.train_step(window.draw()) for _ in range(4)]
+        return reports
+
+    whole = make()
+    with ReplayWindow(game, "stones", drawing, seed=6) as window:
+        curve = steps(whole, window, shards)
+    half = make()
+    with ReplayWindow(game, "stones", drawing, seed=6) as window:
+        assert steps(half, window, shards[:4]) == curve[:16]
+        half.save(tmp_path / "half", {"window": dict(window.state())})
+    resumed, extra = Trainer.load(tmp_path / "half")
+    with ReplayWindow(game, "stones", drawing) as window:
+        window.restore(extra["window"])  # type: ignore[arg-type]
+        assert steps(resumed, window, shards[4:]) == curve[16:]
+    for name, tensor in whole.playing_model().state_dict().items():
+        assert torch.equal(tensor, resumed.playing_model().state_dict()[name]), name

@@ -109,6 +109,24 @@ class PolicyMap:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EndTarget:
+    """What a net may learn to foresee of a game's end, to learn faster; nothing plays by it.
+
+    Nets have a head for it if their name says so (`+ownership`); the numbers come from the `end` of
+    the plugin's `zerogames.data.formats.GameData`.
+    """
+
+    name: str
+    """Also the option in names of nets."""
+    per_cell: bool
+    """A number from -1 to 1 for every cell of the board, or one number."""
+    weight: float
+    """Of its loss: cross-entropy, mean over the cells, or Huber's."""
+    delta: float = 1.0
+    """Where Huber's loss becomes linear."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Heads:
     """The heads a game's nets may have, the default first."""
 
@@ -118,6 +136,8 @@ class Heads:
     """Such as `moves_left`."""
     policy_maps: Mapping[str, PolicyMap] = field(default_factory=dict)
     """For the convolutional ones among `policy`."""
+    ends: tuple[EndTarget, ...] = ()
+    """Heads for training only."""
 
 
 class State(Protocol):

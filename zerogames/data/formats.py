@@ -124,6 +124,11 @@ class FileWriter:
     """Raises `UserError` for a game that cannot be written."""
 
 
+EndNumbers = Callable[[State], Mapping[str, NDArray[np.float32]] | None]
+"""From the last position of a game to the numbers of each `EndTarget` by name, `[H * W]` or `[1]`,
+in the first player's view; None if it was not played to its end."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class GameData:
     """What a plugin knows about data."""
@@ -132,6 +137,8 @@ class GameData:
     replay: ReplaySamples | None = None
     writers: Mapping[str, FileWriter] = field(default_factory=dict)
     """By the name users write, e.g. `lc0`."""
+    end: EndNumbers | None = None
+    """For games whose players take turns without exception."""
 
 
 def get_game_data(game: Game) -> GameData:

@@ -39,13 +39,19 @@ class SampleBatch:
     """`[B]`."""
     plies: NDArray[np.float32]
     """`[B]`: moves played before; -1 where unknown."""
+    ends: NDArray[np.float32]
+    """`[B, K]`: what is known of the game's end, see `zerogames.data.ends`; K may be 0."""
+    ends_known: NDArray[np.float32]
+    """`[B]`: 1 where `ends` are known, else 0."""
 
     def __len__(self) -> int:
         return len(self.weights)
 
     @classmethod
-    def empty(cls, size: int, shape: tuple[int, int, int], action_size: int) -> Self:
-        """Room for `size` samples with planes of this shape."""
+    def empty(
+        cls, size: int, shape: tuple[int, int, int], action_size: int, *, end_columns: int = 0
+    ) -> Self:
+        """Room for `size` samples with planes of this shape; their ends are not known."""
         return cls(
             planes=np.empty((size, *shape), np.float32),
             policy=np.empty((size, action_size), np.float32),
@@ -55,6 +61,8 @@ class SampleBatch:
             moves_left=np.empty(size, np.float32),
             weights=np.empty(size, np.float32),
             plies=np.empty(size, np.float32),
+            ends=np.zeros((size, end_columns), np.float32),
+            ends_known=np.zeros(size, np.float32),
         )
 
     def __getitem__(self, rows: slice) -> Self:

@@ -29,6 +29,7 @@ def describe_heads(spec: NetSpec) -> dict[str, str]:
     heads = {"policy": spec.policy, "value": f"{spec.value} ({spec.value_head})"}
     if spec.moves_left:
         heads["moves_left"] = "plies"
+    heads |= dict.fromkeys(spec.ends, "for training only")
     return heads
 
 

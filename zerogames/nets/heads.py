@@ -225,6 +225,30 @@ def make_value(spec: NetSpec, cells: int) -> nn.Module:
     return DenseHead(spec, cells, outputs, channels=VALUE_CHANNELS, hidden=VALUE_HIDDEN)
 
 
+class CellsHead(nn.Module):
+    """A logit for every cell, straight from the trunk."""
+
+    def __init__(self, spec: NetSpec) -> None:
+        super().__init__()
+        self.conv = pointwise(spec.channels, 1, bias=True)
+
+    def forward(self, trunk: Tensor) -> Tensor:
+        """Logits `[B, H * W]`."""
+        logits: Tensor = self.conv(trunk).flatten(1)
+        return logits
+
+
+def make_ends(spec: NetSpec, game: Game) -> nn.ModuleDict:
+    """Heads for training only, by name."""
+    wanted = [end for end in game.heads.ends if end.name in spec.ends]
+    return nn.ModuleDict(
+        {
+            end.name: CellsHead(spec) if end.per_cell else PooledHead(spec, 1, hidden=POOLED_HIDDEN)
+            for end in wanted
+        }
+    )
+
+
 def make_moves_left(spec: NetSpec, cells: int) -> nn.Module | None:
     """Plies to the end of the game, before the ReLU; pooled where the value is."""
     if not spec.moves_left:

@@ -4,13 +4,15 @@ Targets and outputs are in the side to move's view. Losses are means over the ba
 the targets have weights.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from zerogames.game import EndTarget
 from zerogames.nets.layers import BatchNorm
 from zerogames.nets.model import Model, Output, win_draw_loss
 from zerogames.nets.spec import NetSpec
@@ -35,6 +37,10 @@ class Targets:
     """Bool `[B, A]`; without it the policy's signs tell."""
     weights: Tensor | None = None
     """`[B]`: how much each position counts, in losses and metrics; by default all the same."""
+    ends: Mapping[str, Tensor] = field(default_factory=dict)
+    """By name of the `EndTarget`: `[B, H * W]` from -1 to 1, or `[B, 1]`."""
+    ends_known: Tensor | None = None
+    """`[B]`: 1 where `ends` are known, else 0."""
 
 
 class Losses(NamedTuple):
@@ -111,6 +117,24 @@ def moves_left_loss(
         errors = F.huber_loss(scaled, wanted, delta=delta, reduction="none")
     known = (target >= 0).to(errors.dtype)
     return weighted_mean(errors, known if weights is None else known * weights)
+
+
+def end_losses(output: Output, targets: Targets, ends: Sequence[EndTarget]) -> dict[str, Tensor]:
+    """The unweighted loss of each head for training only that has a target."""
+    weights = targets.ends_known
+    if weights is not None and targets.weights is not None:
+        weights = weights * targets.weights
+    found = {}
+    for end in ends:
+        if end.name not in (output.ends or {}) or end.name not in targets.ends:
+            continue
+        raw, wanted = (output.ends or {})[end.name], targets.ends[end.name]
+        if end.per_cell:
+            errors = F.binary_cross_entropy_with_logits(raw, (1 + wanted) / 2, reduction="none")
+        else:
+            errors = F.huber_loss(raw, wanted, delta=end.delta, reduction="none")
+        found[end.name] = weighted_mean(errors.mean(1), weights)
+    return found
 
 
 def compute_losses(

@@ -1,6 +1,6 @@
 """The torch module of a net."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -10,7 +10,7 @@ from zerogames_kernels import Pattern
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 from zerogames.nets.blocks import Stem, layers_per_block, make_block
-from zerogames.nets.heads import make_moves_left, make_policy, make_value
+from zerogames.nets.heads import make_ends, make_moves_left, make_policy, make_value
 from zerogames.nets.layers import initialize
 from zerogames.nets.names import check_patterns, group_patterns
 from zerogames.nets.spec import NetSpec, Value
@@ -25,6 +25,8 @@ class Output(NamedTuple):
     """`[B, 3]` win, draw, loss; or `[B, 1]`, one raw number for a scalar or two-way value."""
     moves_left: Tensor | None
     """`[B]` plies to the end of the game, if the net has that head."""
+    ends: Mapping[str, Tensor] | None = None
+    """In training, of the heads that serve it: logits `[B, H * W]` or numbers `[B, 1]`."""
 
 
 def win_draw_loss(value_logits: Tensor, value: Value) -> Tensor:
@@ -65,6 +67,7 @@ class Model(nn.Module):
         self.policy = make_policy(spec, game, height * width)
         self.value = make_value(spec, height * width)
         self.moves_left = make_moves_left(spec, height * width)
+        self.ends = make_ends(spec, game)
 
     def forward(self, planes: Tensor) -> Output:
         """Evaluate positions."""
@@ -77,7 +80,10 @@ class Model(nn.Module):
         moves_left = None
         if self.moves_left is not None:
             moves_left = torch.relu(self.moves_left(trunk)).squeeze(1)
-        return Output(self.policy(trunk), value, moves_left)
+        ends = None
+        if self.training and self.ends:
+            ends = {name: head(trunk) for name, head in self.ends.items()}
+        return Output(self.policy(trunk), value, moves_left, ends)
 
     def evaluate(self, planes: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Policy logits `[B, A]`, win-draw-loss probabilities `[B, 3]`, moves left `[B]`."""

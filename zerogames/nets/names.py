@@ -118,6 +118,7 @@ def apply_options(spec: NetSpec, options: list[str], game: Game) -> NetSpec:
             changes[kind] = {"value": kind}
     if "moves_left" in heads.auxiliary:
         changes["mlh"] = {"moves_left": True}
+    ends = [end.name for end in heads.ends]
     for option in options:
         number = re.fullmatch(r"(se|seed|val|x)(\d{1,6})", option, re.ASCII)
         if number:
@@ -126,9 +127,11 @@ def apply_options(spec: NetSpec, options: list[str], game: Game) -> NetSpec:
             spec = replace(spec, encoding=option)
         elif option in changes:
             spec = replace(spec, **changes[option])
+        elif option in ends:
+            spec = replace(spec, ends=tuple(dict.fromkeys((*spec.ends, option))))
         else:
             numbers = ("se<ratio>", "seed<number>", "val<weight>", "x<expansion>")
-            raise unknown_name("net option", option, [*changes, *numbers, *game.encodings])
+            raise unknown_name("net option", option, [*changes, *ends, *numbers, *game.encodings])
     return spec
 
 

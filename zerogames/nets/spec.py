@@ -68,6 +68,8 @@ class NetSpec:
     """The plane that is one when the first player is to move, if the value head predicts the second
     player's chances ("White won" in Go); the model turns them to the side to move."""
     moves_left: bool = False
+    ends: tuple[str, ...] = ()
+    """Heads for training only: see `zerogames.game.EndTarget`."""
 
     value_loss: ValueLoss = "cross-entropy"
     value_weight: float = 1.0

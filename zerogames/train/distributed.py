@@ -41,8 +41,14 @@ def learn(job: LearnJob, *, share: tuple[int, int] = (0, 1)) -> dict[str, float]
     """
     trainer, extra = Trainer.load(job.checkpoint)
     means: dict[str, float] = {}
+    spec = trainer.model.spec
     with ReplayWindow(
-        trainer.game, trainer.model.spec.encoding, job.window, job.seed, share=share
+        trainer.game,
+        spec.encoding,
+        job.window,
+        job.seed,
+        share=share,
+        with_ends=bool(spec.ends),
     ) as window:
         for path in job.shards:
             if not window.add(path):

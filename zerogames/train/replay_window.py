@@ -3,7 +3,7 @@
 import shutil
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Self, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from zerogames.data.ends import EndReader
 from zerogames.data.formats import ReadContext, get_game_data
 from zerogames.data.problems import Problems
 from zerogames.data.sample import SampleBatch, Symmetries, unpack
@@ -42,14 +43,12 @@ class _View:
         rows: NDArray[np.int64] = np.searchsorted(self.cumulative, points, side="right")
         return rows
 
-    def samples(self, rows: NDArray[np.int64]) -> list[bytes]:
-        """Packed samples."""
+    def find(self, rows: NDArray[np.int64]) -> list[tuple[ShardSamples, int]]:
+        """The shard of each row and its number there."""
         owners = np.searchsorted(self.starts, rows, side="right") - 1
         inside = rows - self.starts[owners]
-        return [
-            self.shards[owner].sample(row)
-            for owner, row in zip(owners.tolist(), inside.tolist(), strict=True)
-        ]
+        pairs = zip(owners.tolist(), inside.tolist(), strict=True)
+        return [(self.shards[owner], row) for owner, row in pairs]
 
 
 class ReplayWindow:
@@ -65,6 +64,8 @@ class ReplayWindow:
         seed: Of the draws.
         set_aside: Folder that corrupt shards are moved to; by default they stay.
         share: Number of this learner and how many there are: each draws its part of every batch.
+        with_ends: Whether batches tell how games ended, for nets with heads that learn it
+            (`bool(spec.ends)`).
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class ReplayWindow:
         *,
         set_aside: Path | None = None,
         share: tuple[int, int] = (0, 1),
+        with_ends: bool = False,
     ) -> None:
         self.settings = settings = settings or WindowSettings()
         settings.check()
@@ -101,12 +103,15 @@ class ReplayWindow:
         self.num_draws = 0
         """Batches handed out."""
         self._set_aside = set_aside
+        data = get_game_data(game)
         self._context = ReadContext(
             game=game,
             encoding=encoding,
             problems=self.problems,
-            replay=get_game_data(game).replay,
+            replay=data.replay,
         )
+        self._ends = EndReader(game, data.end) if with_ends and data.end is not None else None
+        width = 0 if self._ends is None else self._ends.width
         self._shards: deque[ShardSamples] = deque()
         self._view: _View | None = None
         self._symmetries = (
@@ -115,7 +120,10 @@ class ReplayWindow:
             else None
         )
         shape, actions = game.encodings[base].shape, game.spec.action_size
-        self._free = [SampleBatch.empty(size, shape, actions) for _ in range(settings.prefetch + 1)]
+        self._free = [
+            SampleBatch.empty(size, shape, actions, end_columns=width)
+            for _ in range(settings.prefetch + 1)
+        ]
         self._ahead: deque[tuple[Future[SampleBatch], SampleBatch]] = deque()
         self._lent: SampleBatch | None = None
         self._pool = ThreadPoolExecutor(settings.workers, "zerogames-window")
@@ -145,6 +153,7 @@ class ReplayWindow:
             self._context,
             surprise_share=share,
             with_targets=self.settings.average_duplicates,
+            ends=self._ends,
         )
 
     def add(self, shard: str | Path | ShardSamples) -> bool:
@@ -237,8 +246,9 @@ class ReplayWindow:
     def _make(self, view: _View, number: int, buffer: SampleBatch) -> SampleBatch:
         rng = np.random.default_rng([self.seed, number])
         rows = view.draw(self.settings.batch_size, rng)[self._part]
-        samples = view.samples(rows)
-        maps = None
+        found = view.find(rows)
+        samples = [shard.sample(row) for shard, row in found]
+        cell_maps = action_maps = None
         if self._symmetries is None:
             batch = unpack(samples, buffer)
         else:
@@ -246,9 +256,14 @@ class ReplayWindow:
             everyone = rng.integers(count, size=self.settings.batch_size, dtype=np.uint8)
             chosen = everyone[self._part]
             batch = unpack(samples, buffer, self._symmetries, chosen)
-            maps = self._symmetries.actions[chosen]
+            cell_maps = self._symmetries.cells[chosen]
+            action_maps = self._symmetries.actions[chosen]
         if view.duplicates is not None:
-            view.duplicates.apply(batch, rows, maps)
+            view.duplicates.apply(batch, rows, action_maps)
+        if self._ends is not None:
+            _put_ends(batch, found)
+            if cell_maps is not None:
+                batch.ends[:] = self._ends.permute(batch.ends, cell_maps)
         return batch
 
     def state(self) -> WindowState:
@@ -303,3 +318,12 @@ class ReplayWindow:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _put_ends(batch: SampleBatch, found: Sequence[tuple[ShardSamples, int]]) -> None:
+    """Fill in how the games of the rows ended, in the side to move's view."""
+    for number, (shard, row) in enumerate(found):
+        assert shard.games is not None
+        game = shard.games.games[row]
+        batch.ends[number] = shard.games.columns[game] * shard.games.signs[row]
+        batch.ends_known[number] = shard.games.known[game]

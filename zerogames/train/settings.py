@@ -67,6 +67,8 @@ class TrainerSettings:
     """Of the moves-left loss, if the net has that head."""
     moves_left_loss: Literal["huber", "mse"] = "huber"
     """Beyond 10 plies linear, or squares."""
+    ends_weight: float = 1.0
+    """Of the losses of heads for training only (Go: ownership and score), times their own."""
     search_value_share: float = 0.0
     """Value target: this share of what the search saw, the rest the game's result."""
     freeze_norms: bool = False

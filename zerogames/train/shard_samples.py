@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zerogames.data.ends import EndReader
 from zerogames.data.formats import ReadContext
 from zerogames.data.record import SEARCH_KINDS, GameRecord
 from zerogames.data.record_game import RecordGame
@@ -18,13 +20,32 @@ _FAST = SEARCH_KINDS.index("fast")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class GameEnds:
+    """How the games of a shard ended."""
+
+    columns: NDArray[np.float32]
+    """`[games, K]`, first player's view; zeros where unknown."""
+    known: NDArray[np.float32]
+    """`[games]`: 1 or 0."""
+    games: NDArray[np.int32]
+    """`[rows]`: the game of each sample."""
+    signs: NDArray[np.float32]
+    """`[rows]`: -1 where the second player is to move."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory it takes."""
+        return sum(part.nbytes for part in (self.columns, self.known, self.games, self.signs))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ShardSamples:
     """All positions of a shard that can be drawn."""
 
     path: Path
     data: bytes
     """Packed samples end to end."""
-    ends: NDArray[np.int64]
+    stops: NDArray[np.int64]
     """`[rows]`: where each sample ends in `data`."""
     weights: NDArray[np.float64]
     """`[rows]`: how often each is drawn; they sum to `num_positions`."""
@@ -35,20 +56,22 @@ class ShardSamples:
     """Games without a result, which give no positions."""
     targets: DenseTargets | None = None
     """For means over duplicates, if they are wanted."""
+    games: GameEnds | None = None
+    """What is known of the games' ends, if it is wanted."""
 
     @property
     def num_bytes(self) -> int:
         """Memory it takes."""
-        dense = 0 if self.targets is None else self.targets.num_bytes
-        return len(self.data) + self.ends.nbytes + self.weights.nbytes + dense
+        more = [part.num_bytes for part in (self.targets, self.games) if part is not None]
+        return len(self.data) + self.stops.nbytes + self.weights.nbytes + sum(more)
 
     def __len__(self) -> int:
-        return len(self.ends)
+        return len(self.stops)
 
     def sample(self, row: int) -> bytes:
         """One packed sample."""
-        first = int(self.ends[row - 1]) if row else 0
-        return self.data[first : int(self.ends[row])]
+        first = int(self.stops[row - 1]) if row else 0
+        return self.data[first : int(self.stops[row])]
 
 
 def read_shard_samples(
@@ -57,6 +80,7 @@ def read_shard_samples(
     *,
     surprise_share: float | None = None,
     with_targets: bool = False,
+    ends: EndReader | None = None,
 ) -> ShardSamples:
     """Read and replay a whole shard; raise `UserError` with its name if any game is broken.
 
@@ -65,40 +89,59 @@ def read_shard_samples(
         context: Game and encoding.
         surprise_share: For weights by surprise; None gives all positions the same.
         with_targets: Whether to hold the targets dense, for means over duplicates.
+        ends: For nets that learn how games end.
     """
+    records = read_shard(path)
     samples: list[bytes] = []
     weights: list[NDArray[np.float64]] = []
-    unfinished = positions = 0
-    records = read_shard(path)
+    final: list[_End] = []
+    positions = 0
     for number, record in enumerate(records, 1):
         if record.result is None:
-            unfinished += 1
             continue
         game = RecordGame(f"{path} game {number}", "shard", record, context)
+        positions += game.num_positions
+        drawn = np.ones(game.num_positions)
+        if surprise_share is not None and record.search is not None:
+            weighted = _surprise_rows(record, game.plies, surprise_share)
+            plies = np.flatnonzero(weighted > 0).astype(np.int32)
+            game, drawn = replace(game, chosen_plies=plies), weighted[plies]
         try:
-            if surprise_share is None or record.search is None:
-                chosen = np.arange(game.num_positions, dtype=np.int32)
-                samples += game.samples(chosen)
-                weights.append(np.ones(len(chosen)))
-            else:
-                drawn = _surprise_rows(record, game.plies, surprise_share)
-                plies = np.flatnonzero(drawn > 0).astype(np.int32)
-                samples += replace(game, chosen_plies=plies).samples(
-                    np.arange(len(plies), dtype=np.int32)
-                )
-                weights.append(drawn[plies])
+            samples += game.samples(np.arange(game.num_positions, dtype=np.int32))
+            if ends is not None:
+                final.append(_End(ends.read(record), ends.signs(record, game.plies)))
         except UserError as error:
             raise UserError(f"{path}: game {number}: {error}") from None
-        positions += game.num_positions
+        weights.append(drawn)
     return ShardSamples(
         path=path,
         data=b"".join(samples),
-        ends=np.cumsum([len(sample) for sample in samples], dtype=np.int64),
+        stops=np.cumsum([len(sample) for sample in samples], dtype=np.int64),
         weights=np.concatenate([np.empty(0), *weights]),
         num_positions=positions,
         num_games=len(records),
-        num_unfinished=unfinished,
+        num_unfinished=sum(record.result is None for record in records),
         targets=dense_targets(samples, context.game, context.encoding) if with_targets else None,
+        games=None if ends is None else _game_ends(final, ends.width),
+    )
+
+
+class _End(NamedTuple):
+    columns: NDArray[np.float32] | None
+    signs: NDArray[np.float32]
+
+
+def _game_ends(final: list[_End], width: int) -> GameEnds:
+    columns = np.zeros((len(final), width), np.float32)
+    for number, end in enumerate(final):
+        if end.columns is not None:
+            columns[number] = end.columns
+    rows = [np.full(len(end.signs), number, np.int32) for number, end in enumerate(final)]
+    return GameEnds(
+        columns=columns,
+        known=np.array([end.columns is not None for end in final], np.float32),
+        games=np.concatenate([np.empty(0, np.int32), *rows]),
+        signs=np.concatenate([np.empty(0, np.float32), *(end.signs for end in final)]),
     )
 
 

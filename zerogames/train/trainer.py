@@ -19,7 +19,7 @@ from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.nets import Model, Output, compute_losses, compute_metrics
 from zerogames.nets.layers import BatchNorm
-from zerogames.nets.losses import decayed_parameters
+from zerogames.nets.losses import decayed_parameters, end_losses
 from zerogames.train.averaging import WeightAverage
 from zerogames.train.checkpoint import TrainerState, read_checkpoint, write_checkpoint
 from zerogames.train.schedule import learning_rate_at
@@ -69,6 +69,7 @@ class Trainer:
             DistributedDataParallel(self.model) if self._world > 1 else self.model
         )
         self._parameters = list(self.model.parameters())
+        self._end_weights = {end.name: end.weight for end in game.heads.ends}
         self._decayed = decayed_parameters(self.model)
         self.optimizer = _make_optimizer(self._decayed, self._parameters, settings)
         self.average = WeightAverage(self.model, settings)
@@ -153,7 +154,8 @@ class Trainer:
     def _losses(self, batch: SampleBatch) -> tuple[Tensor, dict[str, Tensor]]:
         settings, spec = self.settings, self.model.spec
         planes = torch.from_numpy(batch.planes).to(self.device)
-        targets = make_targets(batch, settings.search_value_share, self.device)
+        game = self.game if spec.ends else None
+        targets = make_targets(batch, settings.search_value_share, self.device, game=game)
         with torch.autocast(self.device.type, self._autocast, enabled=self._autocast is not None):
             raw: Output = self._forward(planes.contiguous(memory_format=self._format))
         output = _float_output(raw)
@@ -176,7 +178,12 @@ class Trainer:
         }
         if losses.moves_left is not None:
             figures["moves_left_loss"] = losses.moves_left
-        return losses.total, figures
+        total = losses.total
+        for name, loss in end_losses(output, targets, self.game.heads.ends).items():
+            figures[f"{name}_loss"] = loss
+            total = total + settings.ends_weight * self._end_weights[name] * loss
+        figures["loss"] = total
+        return total, figures
 
     @torch.no_grad()
     def _apply(self, rate: float) -> Tensor | None:
@@ -313,6 +320,7 @@ def _float_output(output: Output) -> Output:
         output.policy_logits.float(),
         output.value_logits.float(),
         None if moves_left is None else moves_left.float(),
+        {name: raw.float() for name, raw in (output.ends or {}).items()},
     )
 
 

@@ -13,6 +13,7 @@ from zerogames.errors import UserError
 from zerogames.game import (
     BaseGame,
     Encoding,
+    EndTarget,
     GameReader,
     GameSpec,
     GameWriter,
@@ -109,6 +110,10 @@ class Go(BaseGame):
             policy=("conv", "dense"),
             value=("wdl", "scalar", "binary"),
             policy_maps={"conv": PolicyMap(planes=1, index=points)},
+            ends=(
+                EndTarget(name="ownership", per_cell=True, weight=0.3),
+                EndTarget(name="score", per_cell=False, weight=0.0015, delta=12.0),
+            ),
         )
         self.symmetries: Sequence[Symmetry] = square_symmetries(size, num_other_actions=1)
 

@@ -1,8 +1,14 @@
 """Go data: Leela Zero, ELF OpenGo, Golois and SGF."""
 
+from collections.abc import Mapping
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
 from zerogames.data.formats import GameData
-from zerogames.game import Game
-from zerogames_go import _data
+from zerogames.game import Game, State
+from zerogames_go import _data, _native
 from zerogames_go.data.elf import ElfFormat
 from zerogames_go.data.golois import GoloisFormat
 from zerogames_go.data.leela import LeelaBinaryFormat, LeelaDebugFormat, LeelaTextFormat
@@ -31,4 +37,19 @@ def game_data(game: Game) -> GameData:
             SgfFormat(),
         ),
         replay=_data.replay_samples,
+        end=end_numbers,
     )
+
+
+def end_numbers(state: State) -> Mapping[str, NDArray[np.float32]] | None:
+    """Who owns each point, and Black's lead after komi, once both players have passed.
+
+    A game that was resigned or cut off says neither.
+    """
+    position = cast(_native.Go, state)
+    if position.passes < 2:
+        return None
+    return {
+        "ownership": position.ownership().astype(np.float32).ravel(),
+        "score": np.array([position.score], np.float32),
+    }
