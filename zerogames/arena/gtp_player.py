@@ -113,6 +113,8 @@ class GtpPlayer:
         stones = 0
         if limits.move_time_s is not None:
             settings = f"time_settings 0 {max(1, int(limits.move_time_s))} 1"
+            if "kata-time_settings" in self._commands:  # takes fractions of a second, too
+                settings = f"kata-time_settings canadian 0 {limits.move_time_s:g} 1"
         elif not limits.is_timed:
             return
         elif control.moves:

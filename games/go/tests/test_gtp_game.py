@@ -4,7 +4,7 @@ import pytest
 from go_samples import own_games
 from zerogames_go import GoOptions, _native
 from zerogames_go.gtp.handicap import free_handicap
-from zerogames_go.gtp.played_game import PlayedGame
+from zerogames_go.gtp.played_game import MAX_PLIES, PlayedGame
 from zerogames_go.gtp.resignation import Resignation
 from zerogames_go.gtp.rule_names import parse_kgs_rules, parse_rules, rules_to_json, with_rule
 from zerogames_go.passing import options_to_move
@@ -101,6 +101,15 @@ def test_illegal_moves_are_refused() -> None:
     play(played, "bC3")
     with pytest.raises(UserError, match="illegal move"):
         play(played, "wC3")
+
+
+def test_a_game_may_be_long_but_not_endless() -> None:
+    played = PlayedGame(GoOptions(size=2))
+    with pytest.raises(UserError, match="too long"):
+        for ply in range(MAX_PLIES + 1):
+            played.play(ply % 2, played.pass_action)
+    played.undo()
+    assert len(played.plies) < MAX_PLIES
 
 
 def test_komi_and_rules_change_within_a_game() -> None:

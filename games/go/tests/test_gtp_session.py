@@ -290,7 +290,7 @@ def test_analysis_of_chosen_moves_only(talk: Conversation) -> None:
 
 def test_a_move_with_analysis_ends_by_itself(talk: Conversation) -> None:
     answer = talk.raw("9 kata-genmove_analyze b 1")
-    assert answer.startswith("=9\n")
+    assert answer.startswith("=9\ninfo move ")
     played = answer.splitlines()[-2]
     assert played.startswith("play ")
     assert talk.ask(f"is_legal w {played.split()[1]}") == "0"

@@ -89,6 +89,8 @@ class PlayCommands:
             allowed=None if allowed is None else set(allowed),
         )
         table.spend(colour, decision.elapsed_s)
+        if watcher is not None and decision.thought is not None:
+            watcher.tell(decision.thought)  # what the move was chosen by
         if decision.action is None:
             self._note_resignation(colour)
         else:

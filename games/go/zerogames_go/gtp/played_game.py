@@ -18,8 +18,8 @@ from zerogames_go.gtp.protocol import BLACK, WHITE
 from zerogames_go.options import GoOptions, native_rules
 from zerogames_go.sgf import SgfHeader, read_first_game, sgf_point, write_tree
 
-MAX_PLIES = 100_000
-"""The controller ends games, not a number of moves; but memory is finite."""
+MAX_PLIES = 2000
+"""The controller ends games, not a number of moves; but every move is kept with its position."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,8 @@ class PlayedGame:
     def play(self, colour: int, action: int) -> None:
         """Play a move of either colour."""
         before = self.state_for(colour)
+        if before.plies >= MAX_PLIES:
+            raise UserError("illegal move: the game is too long")
         if not before.is_legal(action):
             raise UserError("illegal move")
         self.plies.append(Ply(colour, action, before, before.play(action)))

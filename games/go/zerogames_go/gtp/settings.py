@@ -26,7 +26,7 @@ class GtpSettings:
     """Of the net: int8 is faster on CPUs, and not quite the same."""
     evaluator: Literal["onnx", "torch", "constant", "random"] = "onnx"
     """What runs the net; constant and random need none and are for tests."""
-    nodes: Annotated[int, Field(ge=1)] | None = None
+    nodes: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
     """Most nodes a move."""
     movetime: Annotated[float, Field(gt=0)] | None = None
     """Most seconds a move."""
