@@ -12,6 +12,7 @@ from zerogames.nets.foreign import resolve_net
 from zerogames.nets.net_info import read_net_info
 from zerogames.registry import get_game
 from zerogames_go.go import Go
+from zerogames_go.gtp.json_session import JsonSession
 from zerogames_go.gtp.player import GoPlayer
 from zerogames_go.gtp.session import GtpSession
 from zerogames_go.gtp.settings import GtpSettings
@@ -26,11 +27,15 @@ def main(argv: Sequence[str]) -> int:
     )
     settings = make_settings(GtpSettings, to_table(settings))  # checks the numbers
     settings, options = complete(settings)
-    table = Table(GoPlayer(settings), options)
+    player = GoPlayer(settings)
     output = io.TextIOWrapper(
         sys.stdout.buffer, encoding="utf-8", errors="replace", line_buffering=True
     )
-    GtpSession(table, output=output, name=settings.name).run(sys.stdin.buffer)
+    if settings.analysis:
+        JsonSession(player, options, output=output).run(sys.stdin.buffer)
+    else:
+        table = Table(player, options)
+        GtpSession(table, output=output, name=settings.name).run(sys.stdin.buffer)
     return 0
 
 

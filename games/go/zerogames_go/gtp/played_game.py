@@ -14,7 +14,7 @@ from zerogames.errors import UserError
 from zerogames.game import State
 from zerogames_go import _native
 from zerogames_go.go import Go
-from zerogames_go.gtp.protocol import BLACK, WHITE
+from zerogames_go.gtp.protocol import BLACK, COLOUR_LETTERS, WHITE
 from zerogames_go.options import GoOptions, native_rules
 from zerogames_go.sgf import SgfHeader, read_first_game, sgf_point, write_tree
 
@@ -139,10 +139,25 @@ class PlayedGame:
             raise UserError("bad vertex list")
         if not 2 <= len(points) < self.pass_action:
             raise UserError("bad vertex list")
-        stones = "".join(f"[{sgf_point(self.size, point)}]" for point in points)
-        text = f"(;GM[1]SZ[{self.size}]AB{stones}PL[W])"
-        self.setup = _native.Go.from_sgf(text, self.size, native_rules(self.options))
+        self.set_up(points, (), to_play=WHITE)
         self.handicap = tuple(points)
+
+    def set_up(self, black: Sequence[int], white: Sequence[int], *, to_play: int) -> None:
+        """Begin with these stones instead of an empty board."""
+        lists = {
+            name: "".join(f"[{sgf_point(self.size, point)}]" for point in points)
+            for name, points in (("AB", black), ("AW", white))
+        }
+        stones = "".join(name + points for name, points in lists.items() if points)
+        text = f"(;GM[1]SZ[{self.size}]{stones}PL[{COLOUR_LETTERS[to_play]}])"
+        self.setup = _native.Go.from_sgf(text, self.size, native_rules(self.options))
+
+    def copy(self) -> "PlayedGame":
+        """The same game, to go on with apart."""
+        copied = PlayedGame(self.options)
+        copied.setup, copied.handicap = self.setup, self.handicap
+        copied.plies = list(self.plies)
+        return copied
 
     @classmethod
     def from_sgf(

@@ -40,6 +40,8 @@ class GtpSettings:
     """In so many own turns in a row."""
     lag: Annotated[float, Field(ge=0)] = 0.5
     """Seconds kept back on every clock for delays."""
+    analysis: bool = False
+    """Speak KataGo's JSON protocol for analysis instead of GTP, as KaTrain does."""
     name: str = "zerogames"
     """The answer to `name`, for programs that look for one they know."""
     seed: int = 0
