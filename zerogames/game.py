@@ -183,6 +183,10 @@ class State(Protocol):
 class Solver(Protocol):
     """Knows the result of every position with best play; one thread at a time, but for `stop`."""
 
+    @property
+    def quick_plies(self) -> int:
+        """From here on a position takes a second at most; earlier ones may take minutes."""
+
     def action_results(self, state: State) -> NDArray[np.int8]:
         """`[L]` for the legal actions: +1 won, 0 drawn, -1 lost, in the view of who plays them."""
 

@@ -1,5 +1,7 @@
 """A player that never makes a mistake, for games whose plugin has a solver."""
 
+import threading
+
 import numpy as np
 
 from zerogames.arena.players import Choice, Limits, PlayerFault, PlayerKind, Position
@@ -7,12 +9,24 @@ from zerogames.errors import UserError
 from zerogames.game import Game, Solver
 
 
+class _Solvers(threading.local):
+    """A solver per thread and game: what it found in one game serves the others."""
+
+    def __init__(self) -> None:
+        self.by_game: dict[str, Solver] = {}
+
+
+_SOLVERS = _Solvers()
+
+
 class PerfectPlayer:
     """Keeps the result of the position; among equally good moves it draws lots."""
 
-    def __init__(self, solver: Solver) -> None:
-        self._solver = solver
+    def __init__(self, game: Game) -> None:
+        self._game = game
         self._rng = np.random.default_rng(0)
+        self._running: Solver | None = None
+        self._closed = False
 
     def new_game(self, position: Position, seed: int) -> None:
         """Start a new sequence of random numbers."""
@@ -20,15 +34,34 @@ class PerfectPlayer:
 
     def choose(self, position: Position, limits: Limits) -> Choice:
         """Solve the position, whatever the limits say: nothing less is perfect."""
+        solvers, identity = _SOLVERS.by_game, self._game.spec.identity
+        self._running = solvers.pop(identity, None) or new_solver(self._game)
         try:
-            best = self._solver.best_actions(position.state)
+            if self._closed:
+                raise UserError("the player is closed")
+            best = self._running.best_actions(position.state)
+            if not self._closed:  # else it was stopped, or will be in a moment
+                solvers[identity] = self._running
         except UserError as error:
             raise PlayerFault("crash", str(error)) from None
+        finally:
+            self._running = None
         return Choice(action=int(self._rng.choice(best)))
 
     def close(self) -> None:
         """End a running solution."""
-        self._solver.stop()
+        self._closed = True
+        running = self._running
+        if running is not None:
+            running.stop()
+
+
+def new_solver(game: Game) -> Solver:
+    """The game's solver; raises `UserError` for a game that has none."""
+    solver = game.new_solver()
+    if solver is None:
+        raise UserError(f"{game.spec.identity} is not solved: it has no perfect player")
+    return solver
 
 
 def _title(argument: str) -> str:
@@ -38,10 +71,10 @@ def _title(argument: str) -> str:
 
 
 def _make(argument: str, game: Game) -> PerfectPlayer:
-    solver = game.new_solver()
-    if solver is None:
-        raise UserError(f"{game.spec.identity} is not solved: it has no perfect player")
-    return PerfectPlayer(solver)
+    identity = game.spec.identity
+    if identity not in _SOLVERS.by_game:
+        _SOLVERS.by_game[identity] = new_solver(game)
+    return PerfectPlayer(game)
 
 
 kind = PlayerKind(title=_title, make=_make)

@@ -132,7 +132,7 @@ def test_the_perfect_player_never_gives_away_what_it_has() -> None:
         value = solver.action_results(state).max() * (1 if state.to_play == 0 else -1)
         for side in (0, 1):
             players = [RandomPlayer(), RandomPlayer()]
-            players[side] = PerfectPlayer(solver)
+            players[side] = PerfectPlayer(GAME)
             played = play_game(GAME, players, openings[number], Rules(), seed=number)
             assert played.fault is None
             gain = played.ending.result - value

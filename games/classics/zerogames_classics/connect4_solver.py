@@ -19,6 +19,8 @@ class Connect4Solver:
     An empty board takes minutes, one with 8 stones about a second, with 14 milliseconds.
     """
 
+    quick_plies = 10
+
     def __init__(self, *, mebibytes: int = 64) -> None:
         self._native = ConnectFourSolver(mebibytes)
 

@@ -8,16 +8,15 @@ weakest anchor has 0 Elo.
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from zerogames.arena.bradley_terry import fit_bradley_terry
 from zerogames.arena.elo import Z95
 from zerogames.arena.openings import RandomOpenings
-from zerogames.arena.players import PlayerSpec, kind_names, parse_player
+from zerogames.arena.players import PlayerSpec, parse_player
 from zerogames.arena.results import Pentanomial, Tally, Wdl, tally
-from zerogames.errors import UserError
 from zerogames.evaluate import open_evaluator
 from zerogames.game import Game
 from zerogames_selfplay.training.match import NetSide, PlayerSide, Side, play_match
@@ -42,6 +41,8 @@ class Opponent:
     name: str
     net: Path | None = None
     player: PlayerSpec | None = None
+    opening_plies: int = 0
+    """Random moves at the start that it needs at least."""
 
 
 @dataclass(kw_only=True)
@@ -133,12 +134,10 @@ class Rater:
         return Opponent(name=spec.name, player=spec)
 
     def _perfect(self) -> Opponent | None:
-        if PERFECT not in kind_names():
+        solver = self._game.new_solver()
+        if solver is None:
             return None
-        try:
-            return self._anchor(PERFECT)
-        except UserError:
-            return None  # this game is not solved
+        return replace(self._anchor(PERFECT), opening_plies=solver.quick_plies)
 
     def choose_opponents(
         self, book: RatingBook, nets: Mapping[int, Path], step: int
@@ -219,7 +218,7 @@ class Rater:
         outcomes = play_match(
             self._game,
             sides,
-            RandomOpenings(self._game, settings.opening_plies, seed),
+            RandomOpenings(self._game, max(settings.opening_plies, opponent.opening_plies), seed),
             pairs=pairs,
             first_pair=first,
             threads=self._threads,

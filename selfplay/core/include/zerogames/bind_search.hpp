@@ -1,7 +1,8 @@
 #pragma once
 
-// One binding for every native game: `<Name>Search` and `<Name>Pool`, also found as the attributes
-// `Search` and `Pool` of the state's class (see zerogames/search.py for what they promise).
+// One binding for every native game: `<Name>Search`, `<Name>Pool` and `<Name>Rollouts`, also found
+// as the attributes `Search`, `Pool` and `Rollouts` of the state's class (see zerogames/search.py
+// and zerogames/rollouts.py for what they promise).
 //
 //   auto state = zerogames::bind_state<ConnectFour>(m, "ConnectFour");
 //   zerogames::bind_search<ConnectFour>(m, "ConnectFour");
@@ -24,6 +25,7 @@
 #include "zerogames/bind_game.hpp"
 #include "zerogames/bind_settings.hpp"
 #include "zerogames/pool.hpp"
+#include "zerogames/rollouts.hpp"
 #include "zerogames/search.hpp"
 
 namespace zerogames {
@@ -531,14 +533,40 @@ nb::object bind_one_pool(nb::module_& m, const std::string& name) {
           });
 }
 
+template <Game G>
+nb::object bind_one_rollouts(nb::module_& m, const std::string& name) {
+  using Self = Rollouts<G>;
+  const auto column = [](auto get) {
+    return [get](const Self& self) {
+      const auto children = self.children();
+      std::vector<decltype(get(children[0]))> values;
+      for (const auto& child : children) values.push_back(get(child));
+      return to_array(values);
+    };
+  };
+  return nb::class_<Self>(m, name.c_str())
+      .def(nb::init<const G&, std::uint64_t>(), nb::arg("state"), nb::kw_only(),
+           nb::arg("seed") = 0)
+      .def(
+          "run", [](Self& self, int count) { without_gil<G>([&] { self.run(count); }); },
+          nb::arg("count"))
+      .def_prop_ro("actions", column([](const auto& child) { return child.action; }))
+      .def_prop_ro("visits", column([](const auto& child) {
+                     return static_cast<std::int32_t>(child.visits);
+                   }))
+      .def_prop_ro("values", column([](const auto& child) { return child.value; }))
+      .def_prop_ro("total", &Self::total);
+}
+
 }  // namespace detail
 
-/// Binds `<name>Search` and `<name>Pool`; call after `bind_state<G>(m, name)`.
+/// Binds `<name>Search`, `<name>Pool` and `<name>Rollouts`; call after `bind_state<G>(m, name)`.
 template <Game G>
 void bind_search(nb::module_& m, const char* name) {
   nb::object state = m.attr(name);
   state.attr("Search") = detail::bind_one_search<G>(m, std::string(name) + "Search");
   state.attr("Pool") = detail::bind_one_pool<G>(m, std::string(name) + "Pool");
+  state.attr("Rollouts") = detail::bind_one_rollouts<G>(m, std::string(name) + "Rollouts");
 }
 
 }  // namespace zerogames

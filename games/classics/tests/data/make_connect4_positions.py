@@ -1,0 +1,98 @@
+"""Make the solved Connect Four positions by which nets are judged (see benchmarks/strength.py).
+
+    python games/classics/tests/data/make_connect4_positions.py connect4_positions.txt
+
+40 positions for each ply from 6 to 30, in each of which at least one legal move is worse than the
+best. They come from games between players who win at once where they can and block where they
+must, and else move at random. What the file has already is kept, so that it can be made in parts.
+"""
+
+import argparse
+import random
+from pathlib import Path
+
+from zerogames_classics.connect4_solver import Connect4Solver
+
+from zerogames import get_game
+from zerogames.atomic import write_text_atomically
+from zerogames.game import State, play_actions
+
+SEED = 2026
+PER_PLY = 40
+PLIES = range(6, 31)
+BLUNDER_SHARE = 0.15
+"""Of moves that look at nothing."""
+LETTERS = {1: "+", 0: "0", -1: "-"}
+
+HEADER = """\
+# Connect Four positions with the value of every move, made by make_connect4_positions.py.
+# The moves that lead there (columns 1 to 7), then for each column what its player can still reach:
+# + a win, 0 a draw, - a loss, . nothing as the column is full.
+"""
+
+
+def sensible_move(state: State, rng: random.Random) -> int:
+    """Win at once, or keep the opponent from it, or anything."""
+    actions: list[int] = state.legal_actions().tolist()
+    if rng.random() >= BLUNDER_SHARE:
+        for action in actions:
+            if state.play(action).end_reason == "four in a row":
+                return action
+        for action in actions:
+            # Who would win there next, if the mover played elsewhere?
+            for other in actions:
+                after = state.play(other)
+                if other != action and after.is_legal(action):
+                    if after.play(action).end_reason == "four in a row":
+                        return action
+                    break
+    return rng.choice(actions)
+
+
+def positions(ply: int, solver: Connect4Solver) -> list[str]:
+    """The lines of one ply."""
+    rng = random.Random(f"{SEED} {ply}")
+    game = get_game("connect4")
+    lines: list[str] = []
+    seen: set[int] = set()
+    while len(lines) < PER_PLY:
+        state, actions = game.initial_state(), list[int]()
+        while state.result is None and len(actions) < ply:
+            actions.append(sensible_move(state, rng))
+            state = state.play(actions[-1])
+        image = play_actions(game.initial_state(), [6 - action for action in actions])
+        key = min(state.position_key, image.position_key)
+        if state.result is not None or key in seen:
+            continue
+        seen.add(key)
+        results = solver.action_results(state)
+        if results.min() == results.max():
+            continue
+        letters = ["."] * 7
+        for action, result in zip(state.legal_actions(), results, strict=True):
+            letters[action] = LETTERS[int(result)]
+        lines.append("".join(str(action + 1) for action in actions) + " " + "".join(letters))
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--plies", type=int, nargs=2, default=(PLIES[0], PLIES[-1]))
+    arguments = parser.parse_args()
+    by_ply: dict[int, list[str]] = {}
+    if arguments.file.exists():
+        for line in arguments.file.read_text().splitlines():
+            if not line.startswith("#"):
+                by_ply.setdefault(len(line.split()[0]), []).append(line)
+    solver = Connect4Solver(mebibytes=512)
+    for ply in reversed(PLIES):  # early positions take longest
+        if arguments.plies[0] <= ply <= arguments.plies[1] and ply not in by_ply:
+            by_ply[ply] = positions(ply, solver)
+            text = "\n".join(line for ply in sorted(by_ply) for line in by_ply[ply])
+            write_text_atomically(arguments.file, HEADER + text + "\n")
+            print(f"ply {ply}: {len(by_ply[ply])} positions", flush=True)
+
+
+if __name__ == "__main__":
+    main()
