@@ -7,7 +7,7 @@ import pytest
 from zerogames.errors import UserError
 from zerogames.nets import build_model
 from zerogames.registry import get_game
-from zerogames.train import CheckpointFolder, Trainer
+from zerogames.train import CheckpointFolder, Trainer, TrainerSettings
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +51,23 @@ def test_damaged_checkpoint_gives_way_to_the_one_before(trainer: Trainer, tmp_pa
     resumed = folder.resume()
     assert resumed is not None
     assert (resumed.trainer.step, resumed.extra) == (10, {"note": 10})
-    assert ["step-00000030" in resumed.refused[0], "step-00000020" in resumed.refused[1]]
+    assert "step-00000030" in resumed.refused[0]
+    assert "step-00000020" in resumed.refused[1]
     assert names(tmp_path) == ["damaged-step-00000020", "damaged-step-00000030", "step-00000010"]
     tensors = tmp_path / "step-00000010" / "net.safetensors"
     tensors.write_bytes(b"")
     with pytest.raises(UserError, match=r"no checkpoint is whole: .*step-00000010"):
         folder.resume()
+
+
+def test_checkpoint_that_does_not_fit_is_not_damaged(trainer: Trainer, tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path)
+    save(folder, trainer, 10)
+    with pytest.raises(UserError, match="made by adamw, not by sgd"):
+        folder.resume(settings=TrainerSettings(optimizer="sgd"))
+    with pytest.raises(UserError, match="net for connect4, not for othello"):
+        folder.resume(game=get_game("othello"))
+    assert names(tmp_path) == ["step-00000010"]
 
 
 def test_what_a_killed_process_left_is_cleared(trainer: Trainer, tmp_path: Path) -> None:

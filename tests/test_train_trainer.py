@@ -230,3 +230,56 @@ def test_saving_again_replaces_and_leaves_nothing_aside(game: Game, tmp_path: Pa
         trainer.save(tmp_path / "last")
     assert [path.name for path in tmp_path.iterdir()] == ["last"]
     assert Trainer.load(tmp_path / "last")[0].step == 2
+
+
+def test_l2_and_decoupled_decay_shrink_the_weights_they_should(game: Game) -> None:
+    plain = TrainerSettings(
+        optimizer="sgd", learning_rate=0.1, momentum=0.0, nesterov=False, warmup_steps=0,
+        weight_decay=0.0,
+    )  # fmt: skip
+    start = make_model(game).state_dict()
+    ends = []
+    for changes in ({}, {"l2": 1e-2}, {"weight_decay": 2e-2}):
+        trainer = Trainer(make_model(game), game, replace(plain, **changes))  # type: ignore[arg-type]
+        trainer.train_step(make_batch(game, 0))
+        ends.append(trainer.model.state_dict())
+    shrunk = 0
+    for name, before in start.items():
+        for other in ends[1:]:
+            moved = other[name] - ends[0][name]
+            if name.endswith("weight") and "norm" not in name and name != "stem.1.weight":
+                assert torch.allclose(moved, -0.1 * 2e-2 * before, atol=1e-6), name
+                shrunk += 1
+            elif "output.bias" not in name and "dense.bias" not in name:
+                assert not moved.abs().max() > 1e-6, name
+    assert shrunk > 10
+
+
+def test_swa_follows_snapshots_only(game: Game) -> None:
+    settings = TrainerSettings(averaging="swa", swa_period=3, swa_scale=2.0, warmup_steps=0)
+    trainer = Trainer(make_model(game), game, settings)
+    name = "stem.0.weight"
+    wanted = trainer.model.state_dict()[name].clone()
+    snapshots = 0
+    for step in range(1, 11):
+        trainer.train_step(make_batch(game, step))
+        if step % 3 == 0:
+            share = max(1 / 2, 1 / (snapshots + 1))
+            wanted += share * (trainer.model.state_dict()[name] - wanted)
+            snapshots += 1
+        assert torch.allclose(trainer.average.tensors[name], wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("net", ["res_3x3_2x8+mlh", "mob_5x5_2x8", "cnx_3x3_2x8"])
+def test_nets_train_under_autocast(game: Game, net: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What a GPU does, with the numbers of a CPU: the same layers run in bf16.
+    settings = TrainerSettings(warmup_steps=0)
+    plain = Trainer(make_model(game, net), game, settings, "cpu")
+    mixed = Trainer(make_model(game, net), game, settings, "cpu")
+    monkeypatch.setattr(mixed, "_autocast", torch.bfloat16)
+    for step in range(3):
+        batch = make_batch(game, step)
+        ours, theirs = mixed.train_step(batch), plain.train_step(batch)
+        assert ours["loss"] == pytest.approx(theirs["loss"], rel=0.03)
+        assert ours["loss"] != theirs["loss"]
+    assert all(part.dtype == torch.float32 for part in mixed.model.state_dict().values())

@@ -348,3 +348,16 @@ def test_training_on_shards_resumes_bit_for_bit(
         assert steps(resumed, window, shards[4:]) == curve[16:]
     for name, tensor in whole.playing_model().state_dict().items():
         assert torch.equal(tensor, resumed.playing_model().state_dict()[name]), name
+
+
+def test_window_stays_within_its_memory(game: Game, tmp_path: Path) -> None:
+    paths = write_shards(tmp_path, game, 3, games=150)
+    limits = settings(min_positions=100_000, max_megabytes=1)
+    with ReplayWindow(game, "stones", limits) as window:
+        for path in paths:
+            window.add(path)
+        assert window.paths == paths[-len(window.paths) :]
+        assert len(window.paths) < 3
+        assert window.num_bytes <= 1 << 20
+        assert window.num_positions < window.total_positions
+        assert len(window.draw()) == 16

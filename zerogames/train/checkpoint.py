@@ -44,6 +44,10 @@ class TrainerState:
 _STATE = TypeAdapter(TrainerState)
 
 
+class DamagedCheckpoint(UserError):
+    """Something in the folder is missing or not as it was written."""
+
+
 def write_checkpoint(
     folder: Path, model: Model, state: TrainerState, tensors: Mapping[str, Tensor]
 ) -> None:
@@ -74,20 +78,20 @@ def write_checkpoint(
 def read_checkpoint(
     folder: Path, game: Game | None = None
 ) -> tuple[Model, TrainerState, dict[str, Tensor]]:
-    """Read a folder; raise `UserError` with its name if anything in it is damaged or missing."""
+    """Read a folder; raise `DamagedCheckpoint` with its name if anything is damaged or missing."""
     state, digests = _read_sealed(folder)
     for name in (NET_NAME, TENSORS_NAME):
         try:
             whole = _digest(folder / name) == digests.get(name)
         except OSError as error:
-            raise UserError(f"{folder}: no {name} ({error.strerror})") from None
+            raise DamagedCheckpoint(f"{folder}: no {name} ({error.strerror})") from None
         if not whole:
-            raise UserError(f"{folder}: {name} is damaged")
+            raise DamagedCheckpoint(f"{folder}: {name} is damaged")
     model, _ = load_net(folder / NET_NAME, game=game)
     try:
         tensors = load_file(folder / TENSORS_NAME)
     except (SafetensorError, OSError) as error:
-        raise UserError(f"{folder}: {TENSORS_NAME} is damaged ({error})") from None
+        raise DamagedCheckpoint(f"{folder}: {TENSORS_NAME} is damaged ({error})") from None
     return model, state, tensors
 
 
@@ -100,7 +104,7 @@ def _read_sealed(folder: Path) -> tuple[TrainerState, dict[str, str]]:
     path = folder / STATE_NAME
     try:
         if path.stat().st_size > MAX_STATE_BYTES:
-            raise UserError(f"{path} is larger than any checkpoint's")
+            raise DamagedCheckpoint(f"{path} is larger than any checkpoint's")
         sealed = json.loads(path.read_text(encoding="utf-8"))
         seal = sealed.pop("seal")
         if sealed["format"] != FORMAT:
@@ -108,10 +112,12 @@ def _read_sealed(folder: Path) -> tuple[TrainerState, dict[str, str]]:
                 f"{folder} has format {sealed['format']}; this version reads format {FORMAT}"
             )
         if seal != _seal(sealed):
-            raise UserError(f"{folder}: {STATE_NAME} is damaged")
+            raise DamagedCheckpoint(f"{folder}: {STATE_NAME} is damaged")
         return _STATE.validate_python(sealed["state"]), dict(sealed["digests"])
     except OSError as error:
-        raise UserError(f"{folder} is no checkpoint: {STATE_NAME}: {error.strerror}") from None
+        raise DamagedCheckpoint(
+            f"{folder} is no checkpoint: {STATE_NAME}: {error.strerror}"
+        ) from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -119,7 +125,7 @@ def _read_sealed(folder: Path) -> tuple[TrainerState, dict[str, str]]:
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, UserError):
             raise
-        raise UserError(f"{folder}: {STATE_NAME} is damaged") from None
+        raise DamagedCheckpoint(f"{folder}: {STATE_NAME} is damaged") from None
 
 
 def _seal(sealed: Mapping[str, object]) -> str:

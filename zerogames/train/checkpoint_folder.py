@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from zerogames.atomic import write_text_atomically
 from zerogames.errors import UserError
 from zerogames.game import Game
+from zerogames.train.checkpoint import DamagedCheckpoint
 from zerogames.train.settings import TrainerSettings
 from zerogames.train.trainer import Trainer
 
@@ -125,13 +126,13 @@ class CheckpointFolder:
         """Load the newest checkpoint that is whole; None if there is none at all.
 
         Damaged ones are renamed to `damaged-...` and named in the result. Raises `UserError` if
-        all of them are.
+        all of them are, or if the newest whole one does not fit game and settings.
         """
         refused: list[str] = []
         for path in reversed(self.paths):
             try:
                 trainer, extra = Trainer.load(path, game=game, settings=settings, device=device)
-            except UserError as error:
+            except DamagedCheckpoint as error:
                 refused.append(str(error))
                 self._set_aside(path)
                 continue

@@ -41,7 +41,7 @@ class _View:
         """Rows, each with a probability as its weight."""
         points = rng.random(count) * self.cumulative[-1]
         rows: NDArray[np.int64] = np.searchsorted(self.cumulative, points, side="right")
-        return rows
+        return np.minimum(rows, len(self.cumulative) - 1)  # a product may round up to the sum
 
     def find(self, rows: NDArray[np.int64]) -> list[tuple[ShardSamples, int]]:
         """The shard of each row and its number there."""

@@ -246,7 +246,7 @@ class Trainer:
         settings: TrainerSettings | None = None,
         device: torch.device | str | None = None,
     ) -> tuple[Self, dict[str, JsonValue]]:
-        """Go on where `save` was called; raise `UserError` for a damaged folder.
+        """Go on where `save` was called; raise `DamagedCheckpoint` for a damaged folder.
 
         Args:
             folder: What `save` wrote.

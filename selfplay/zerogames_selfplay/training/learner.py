@@ -287,6 +287,7 @@ def _new_window(
         dataclasses.replace(settings.window, batch_size=settings.trainer.batch_size),
         seed=derive_seed(settings.seed, 1),
         set_aside=folder.path / SET_ASIDE,
+        with_ends=bool(trainer.model.spec.ends),
     )
 
 
