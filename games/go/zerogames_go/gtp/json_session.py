@@ -104,7 +104,7 @@ class JsonSession:
             case "query_version":
                 self._say({**given, "version": zerogames.__version__, "git_hash": "<omitted>"})
             case "clear_cache":
-                self._say(given)
+                self._say(given)  # nothing that an answer would depend on is kept
             case "terminate" | "terminate_all" as action:
                 wanted = given.get("terminateId") if action == "terminate" else None
                 self._terminate(wanted)

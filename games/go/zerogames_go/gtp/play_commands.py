@@ -167,5 +167,5 @@ class PlayCommands:
         return format_vertices(self._table.game, state, points[:-1])
 
     def _clear_cache(self, _: Sequence[str]) -> str:
-        self._table.player.new_game()
+        self._table.player.clear_cache()
         return ""

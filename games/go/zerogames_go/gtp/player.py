@@ -49,6 +49,7 @@ class GoPlayer:
         self.resignation = Resignation(win_rate=settings.resign, turns=settings.resign_turns)
         self._evaluators: dict[int, Evaluator] = {}
         self._thinker: Thinker | None = None
+        self._has_pass: bool | None = None
 
     def prepare(self, game: Go) -> None:
         """Open the net for this game's board; raises `UserError` if it cannot read it."""
@@ -79,16 +80,23 @@ class GoPlayer:
         return game.spec.observation_shape[1]
 
     def new_game(self) -> None:
-        """Forget tree and hopes."""
-        self._thinker = None
+        """Forget tree and hopes; what the net said about positions stays in the cache."""
+        if self._thinker is not None:
+            self._thinker.new_game(seed=self.settings.seed)
         self.resignation.forget()
+
+    def clear_cache(self) -> None:
+        """Forget everything."""
+        self._thinker = None
 
     def net_has_pass(self, game: Go) -> bool:
         """Whether the net's policy says anything about passing."""
-        if self.settings.net is None or self.settings.evaluator in ("constant", "random"):
-            return True
-        name = read_net_info(resolve_net(self.settings.net)).name
-        return game.parse_net(name).pass_logit
+        if self._has_pass is None:  # read once: a run may replace its net's file at any time
+            self._has_pass = True
+            if self.settings.net is not None and self.settings.evaluator in ("onnx", "torch"):
+                name = read_net_info(resolve_net(self.settings.net)).name
+                self._has_pass = game.parse_net(name).pass_logit
+        return self._has_pass
 
     def choose(
         self,
