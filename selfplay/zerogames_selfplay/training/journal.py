@@ -1,54 +1,15 @@
-"""What a run writes down as it goes: lines of JSON, and TensorBoard's events."""
+"""What a training run writes down as it goes."""
 
-import json
-import math
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from zerogames.atomic import write_text_atomically
-
-if TYPE_CHECKING:
-    from torch.utils.tensorboard import SummaryWriter
+from zerogames.train.journal import Events, JsonLines, read_lines
 
 METRICS_NAME = "metrics.jsonl"
 RATINGS_NAME = "ratings.jsonl"
 
-
-class JsonLines:
-    """A file of one JSON object a line, each with the `step` it belongs to."""
-
-    def __init__(self, path: Path, *, last_step: int) -> None:
-        """Continue a file; lines of steps that a killed run made after its checkpoint go."""
-        self._path = path
-        self.lines = [line for line in read_lines(path) if line.get("step", 0) <= last_step]
-        text = "".join(json.dumps(line) + "\n" for line in self.lines)
-        if path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
-            write_text_atomically(path, text)
-
-    def add(self, line: Mapping[str, Any]) -> None:
-        """Append a line; numbers that are not finite become null."""
-        self.lines.append(dict(line))
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(_finite(line), allow_nan=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """All whole lines of a file; a last one that was cut off does not count."""
-    if not path.exists():
-        return []
-    lines = []
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            line = json.loads(text)
-        except ValueError:
-            continue
-        if isinstance(line, dict):
-            lines.append(line)
-    return lines
+__all__ = ["METRICS_NAME", "RATINGS_NAME", "Journal", "JsonLines", "read_lines"]
 
 
 class Journal:
@@ -57,41 +18,18 @@ class Journal:
     def __init__(self, folder: Path, *, step: int) -> None:
         self.metrics = JsonLines(folder / METRICS_NAME, last_step=step)
         self.ratings = JsonLines(folder / RATINGS_NAME, last_step=step)
-        self._folder = folder
-        self._purge_step = step + 1
-        self._events: SummaryWriter | None = None
+        self._events = Events(folder, step=step)
 
     def add_metrics(self, line: Mapping[str, Any]) -> None:
         """Write the figures of a generation."""
         self.metrics.add(line)
-        self._add_scalars("train", line)
+        self._events.add("train", line)
 
     def add_rating(self, line: Mapping[str, Any]) -> None:
         """Write the rating of a net."""
         self.ratings.add(line)
-        self._add_scalars("rating", {key: line[key] for key in ("step", "elo", "low", "high")})
-
-    def _add_scalars(self, group: str, line: Mapping[str, Any]) -> None:
-        if self._events is None:
-            from torch.utils.tensorboard import SummaryWriter
-
-            self._events = SummaryWriter(str(self._folder), purge_step=self._purge_step)
-        for name, value in line.items():
-            if name != "step" and isinstance(value, int | float) and math.isfinite(value):
-                self._events.add_scalar(f"{group}/{name}", value, line["step"])
-        self._events.flush()
+        self._events.add("rating", {key: line[key] for key in ("step", "elo", "low", "high")})
 
     def close(self) -> None:
         """Write what is pending."""
-        if self._events is not None:
-            self._events.close()
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return value
+        self._events.close()

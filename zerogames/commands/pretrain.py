@@ -1,0 +1,104 @@
+"""Learn from games of others: `zerogames pretrain --game chess --data games.pgn`."""
+
+import dataclasses
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from zerogames.config import find_config, parse_arguments, read_settings, take_option
+from zerogames.errors import UserError
+from zerogames.identity import split_identity
+from zerogames.interrupt import stop_on_signals
+from zerogames.pretrain.folder import PretrainFolder, default_folder, read_run_settings
+from zerogames.pretrain.settings import PretrainSettings
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `zerogames pretrain`."""
+    return run_pretraining(read_arguments(argv), Console())
+
+
+def read_arguments(argv: Sequence[str]) -> PretrainSettings:
+    """Defaults, then a configuration or the folder's own settings, then the command line."""
+    config, rest = take_config(argv)
+    game, _ = take_option(rest, "game")
+    out, _ = take_option(rest, "out")
+    base = _base(config, game, out)
+    given = {argument.partition("=")[0] for argument in rest}
+    if given & {"--minutes", "--steps"}:
+        base = dataclasses.replace(base, minutes=None, steps=None)
+    return parse_arguments(
+        PretrainSettings,
+        rest,
+        prog="zerogames pretrain",
+        base=base,
+        description="Supervised training on games of others. The first argument may be a "
+        "configuration: a .toml file or the name of one in configs/<game>. The same folder is "
+        "continued.",
+    )
+
+
+def take_config(argv: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Take the configuration out of the arguments: the first, or a file `.toml` anywhere."""
+    rest = list(argv)
+    if rest and not rest[0].startswith("-"):
+        return rest[0], rest[1:]
+    for argument in rest:
+        if argument.endswith(".toml"):
+            rest.remove(argument)
+            return argument, rest
+    return None, rest
+
+
+def read_config(config: str, game: str | None) -> PretrainSettings:
+    """The settings of a configuration, whose game may be replaced by one with other options."""
+    name = split_identity(game or PretrainSettings().game)[0]
+    chosen = read_settings(PretrainSettings, find_config(name, config), base=PretrainSettings())
+    if game is None:
+        return chosen
+    if split_identity(chosen.game)[0] != name:
+        raise UserError(f"{config} is for {chosen.game}, not for {game}")
+    return dataclasses.replace(chosen, game=game)
+
+
+def _base(config: str | None, game: str | None, out: str | None) -> PretrainSettings:
+    if config is not None:
+        return read_config(config, game)
+    path = Path(out) if out else default_folder(game or PretrainSettings().game)
+    earlier = read_run_settings(path) if path.is_dir() else None
+    if earlier is not None and game in (None, earlier.game):
+        return dataclasses.replace(earlier, out=None if out is None else path)
+    return PretrainSettings(game=game or PretrainSettings().game)
+
+
+def run_pretraining(settings: PretrainSettings, console: Console) -> int:
+    """Train until a limit, Ctrl-C or an error; what was learnt is on disk afterwards."""
+    settings.check()
+    from zerogames.pretrain.progress import ProgressDisplay
+    from zerogames.pretrain.run import PretrainRun
+
+    stop = threading.Event()
+    with ProgressDisplay(console) as display:
+        run = PretrainRun(settings, display, stop)
+        with stop_on_signals(stop):
+            try:
+                run.run()
+            except OSError as error:
+                where = settings.out or default_folder(settings.game)
+                raise UserError(f"{where}: {error.strerror or error}") from None
+    _end(run.folder, settings, console, stopped=stop.is_set())
+    return 0
+
+
+def _end(
+    folder: PretrainFolder, settings: PretrainSettings, console: Console, *, stopped: bool
+) -> None:
+    def say(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+    if stopped:
+        say("stopped; the same command goes on from here")
+    say(f"net: {folder.net} (about it: {folder.card})")
+    say(f"next: zerogames play --game {settings.game} --net {folder.net}")

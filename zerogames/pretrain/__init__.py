@@ -1,0 +1,1 @@
+"""Supervised training on games of others: settings, the run and its folder, comparisons of nets."""

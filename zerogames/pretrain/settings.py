@@ -1,0 +1,123 @@
+"""The settings of `zerogames pretrain`."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from zerogames.data.problems import OnProblem
+from zerogames.errors import UserError
+from zerogames.train import TrainerSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingSettings:
+    """How games become batches."""
+
+    keep: float = 1.0
+    """Share of a game's positions that a pass over the data takes, drawn anew each time: the
+    fewer, the better mixed are the batches."""
+    per_game: int = 0
+    """At most so many positions of a game in a pass; 0 for no limit."""
+    shuffle_buffer: int = 131_072
+    """Positions among which the next is drawn, about a kilobyte each."""
+    symmetries: bool = True
+    """Turn and mirror each position at random, where the game has symmetries."""
+    engine_values: bool = False
+    """Take values in the games' comments as the search's."""
+    workers: int = 1
+    """Threads that read."""
+    on_problem: OnProblem = "skip"
+    """Skip and count what cannot be read, or stop with its name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationSettings:
+    """What is kept apart, and how often the net is tested with it."""
+
+    share: float = 0.2
+    """Of the games, chosen by their contents: the same for every net and every run."""
+    every: int = 2000
+    """Steps between two validations; there is one more at the end."""
+    positions: int = 100_000
+    """At most so many, the same each time."""
+    per_game: int = 32
+    """At most so many of a game; 0 for all."""
+
+    def check(self) -> None:
+        """Raise `UserError` for numbers that make no sense."""
+        if not 0 < self.share < 1:
+            raise UserError(f"validation.share {self.share:g} is not between 0 and 1")
+        if self.every < 1 or self.positions < 1:
+            raise UserError("validation.every and validation.positions must be 1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainSettings:
+    """What to learn from, with which net, for how long, and where to keep it."""
+
+    game: str = "chess"
+    """Name and options, e.g. `go:size=9`."""
+    data: tuple[Path, ...] = ()
+    """Files, folders, tars and zips of games; what they are is told by their contents."""
+    net: str | None = None
+    """The name of an architecture for a new random net, or a net file to go on with, also an
+    imported one (`weights.pb.gz`); by default the game's own small net."""
+    out: Path | None = None
+    """Folder of the run; by default `runs/<game>-pretrain`. An existing one is continued."""
+    minutes: float | None = None
+    """Length of the run, all its sessions together; 20 if no other limit is given."""
+    steps: int | None = None
+    """Stop after so many steps."""
+    seed: int = 1
+    """Of the first weights and the order of the data."""
+    licence: str = ""
+    """Licence and credit of the data, written into the net."""
+    report_every: int = 100
+    """Steps between two lines of metrics."""
+    checkpoint_minutes: float = 5.0
+    """Most time between two checkpoints: what a crash can cost."""
+    keep_checkpoints: int = 2
+    """The newest so many are kept, and the one with the best accuracy."""
+    reading: ReadingSettings = field(default_factory=ReadingSettings)
+    validation: ValidationSettings = field(default_factory=ValidationSettings)
+    trainer: TrainerSettings = field(default_factory=TrainerSettings)
+
+    def check(self) -> None:
+        """Raise `UserError` for what makes no sense."""
+        if not self.data:
+            raise UserError("say what to learn from: --data PATH (files or folders of games)")
+        for name in ("minutes", "steps"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise UserError(f"--{name} must be positive, not {value:g}")
+        for name in ("report_every", "keep_checkpoints"):
+            if getattr(self, name) < 1:
+                option = name.replace("_", "-")
+                raise UserError(f"--{option} must be 1 or more, not {getattr(self, name)}")
+        if not 0 <= self.seed < 1 << 31:
+            raise UserError("--seed must be between 0 and 2^31")
+        self.validation.check()
+        self.trainer_settings().check()
+
+    @property
+    def limit_s(self) -> float | None:
+        """Seconds of the whole run, if limited by time."""
+        if self.minutes is not None:
+            return 60 * self.minutes
+        return None if self.steps is not None else 1200.0
+
+    def progress(self, *, elapsed_s: float, step: int) -> float:
+        """Share of the run that is over by its nearest limit, 0 to 1."""
+        shares = []
+        if self.limit_s is not None:
+            shares.append(elapsed_s / self.limit_s)
+        if self.steps is not None:
+            shares.append(step / self.steps)
+        return min(1.0, max(shares))
+
+    def trainer_settings(self) -> TrainerSettings:
+        """The trainer's; a cosine ends with the run."""
+        trainer = replace(self.trainer, seed=self.seed)
+        if trainer.schedule == "cosine":
+            least = trainer.warmup_steps + 1
+            trainer = replace(trainer, total_steps=max(least, self.steps or 0))
+        return trainer

@@ -1,0 +1,64 @@
+"""Positions that are never trained on."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from zerogames.data.formats import DataGame
+from zerogames.data.sample import SampleBatch, unpack
+from zerogames.data.sources import Source
+from zerogames.data.split import Selection
+from zerogames.errors import UserError
+from zerogames.pretrain.settings import ValidationSettings
+
+_ORDER = 20_240
+"""Seed of the files' order, fixed: every run with the same data has the same positions."""
+
+
+def _games(source: Source) -> Iterator[DataGame]:
+    for piece in source.pieces(np.random.default_rng(_ORDER)):
+        yield from source.read(piece)
+
+
+class ValidationSet:
+    """The same positions each time, packed in memory (about a kilobyte each).
+
+    Depends on the data and the settings alone, not on the net's seed. Reading ends when there are
+    enough positions, so a huge data set costs no more than a small one.
+    """
+
+    def __init__(self, source: Source, settings: ValidationSettings, batch_size: int = 256) -> None:
+        selection = Selection(
+            part="validation", validation_share=settings.share, per_game=settings.per_game
+        )
+        self._samples: list[bytes] = []
+        self.num_games = 0
+        for game in _games(source):
+            if len(self._samples) >= settings.positions:
+                break
+            if selection.wants(game.key):
+                chosen = selection.choose(game.key, game.num_positions)
+                try:
+                    self._samples += game.samples(chosen)
+                    self.num_games += 1
+                except UserError as error:
+                    source.problems.add(game.name, str(error))
+        del self._samples[settings.positions :]
+        if not self._samples:
+            names = ", ".join(str(root) for root in source.roots[:3])
+            raise UserError(
+                f"{names}: no game fell into the validation part; raise --validation.share "
+                "or give more games"
+            )
+        self._batch = SampleBatch.empty(
+            min(batch_size, len(self._samples)), source.shape, source.game.spec.action_size
+        )
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def __iter__(self) -> Iterator[SampleBatch]:
+        """Batches; each is valid until the next one is asked for."""
+        size = len(self._batch)
+        for first in range(0, len(self._samples), size):
+            yield unpack(self._samples[first : first + size], self._batch)

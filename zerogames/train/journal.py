@@ -1,0 +1,83 @@
+"""What a run writes down as it goes: lines of JSON, and TensorBoard's events."""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zerogames.atomic import write_text_atomically
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+
+class JsonLines:
+    """A file of one JSON object a line, each with the `step` it belongs to."""
+
+    def __init__(self, path: Path, *, last_step: int) -> None:
+        """Continue a file; lines of steps that a killed run made after its checkpoint go."""
+        self._path = path
+        self.lines = [line for line in read_lines(path) if line.get("step", 0) <= last_step]
+        text = "".join(json.dumps(line) + "\n" for line in self.lines)
+        if path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
+            write_text_atomically(path, text)
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Append a line; numbers that are not finite become null."""
+        self.lines.append(dict(line))
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(_finite(line), allow_nan=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """All whole lines of a file; a last one that was cut off does not count."""
+    if not path.exists():
+        return []
+    lines = []
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            line = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(line, dict):
+            lines.append(line)
+    return lines
+
+
+class Events:
+    """TensorBoard's files in a run's folder; events after `step` of an earlier session go."""
+
+    def __init__(self, folder: Path, *, step: int) -> None:
+        self._folder = folder
+        self._purge_step = step + 1
+        self._writer: SummaryWriter | None = None
+
+    def add(self, group: str, line: Mapping[str, Any]) -> None:
+        """Write the finite numbers of a line under its `step`."""
+        if self._writer is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._writer = SummaryWriter(str(self._folder), purge_step=self._purge_step)
+        for name, value in line.items():
+            if name != "step" and isinstance(value, int | float) and math.isfinite(value):
+                self._writer.add_scalar(f"{group}/{name}", value, line["step"])
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Write what is pending."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return value
