@@ -21,36 +21,42 @@ def export(
     *,
     format: str = "onnx",
     out: Path | None = None,
-    precision: str = "fp32",
+    precision: str | None = None,
     plugin_op: bool = False,
     plugin_library: Path | None = None,
     game: str = "",
     batch: str = "1,64,256",
     positions: int = 64,
+    calibration: tuple[Path, ...] = (),
 ) -> int:
     """Write a net for other programs, and check that it still says the same.
 
     Args:
         net: A net file (ours or of another program, such as `.pb.gz`), or with `--game` the name of
             a new net with random weights, such as `mob_krb_6x96`.
-        format: `onnx`, `tensorrt`, `tensorrt-rtx`, for chess `lc0`, or another of a plugin.
+        format: `onnx`, `int8`, `tensorrt`, `tensorrt-rtx`, for chess `lc0`, or another of a plugin.
         out: Where to; by default beside the net.
-        precision: `fp32` or `fp16`.
+        precision: `fp32` or `fp16`; by default the first that the format has.
         plugin_op: Write masked depthwise layers for the TensorRT plugin alone.
         plugin_library: The compiled plugin, for building an engine with `--plugin-op`.
         game: The game of a name; for a file, another board size of its game.
         batch: Positions per call an engine is built for: smallest, best, largest.
         positions: Positions of random games on which the answers are compared with torch's.
+        calibration: Records or data files with typical positions, for int8; by default the net
+            plays some games against itself.
     """
     from zerogames.export.formats import BatchSizes, ExportRequest, find_format
     from zerogames.nets.finding import describe_new_net, find_net
     from zerogames.registry import get_game
 
     chosen = find_format(format)
+    precision = precision or chosen.precisions[0]
     if precision not in chosen.precisions:
         raise unknown_name(f"precision of {format}", precision, chosen.precisions)
     if plugin_op and not chosen.plugin_op:
         raise UserError(f"--plugin-op is for onnx and tensorrt, not for {format}")
+    if calibration and not chosen.calibration:
+        raise UserError(f"--calibration is for int8, not for {format}")
     if not 1 <= positions <= 100_000:
         raise UserError(f"--positions must be 1 to 100000, not {positions}")
     sizes = BatchSizes.parse(batch)
@@ -73,6 +79,8 @@ def export(
             plugin_library=plugin_library,
             batch=sizes,
             positions=positions,
+            source=Path(net) if Path(net).is_file() else None,
+            calibration=calibration,
             console=Console(),
         )
     )

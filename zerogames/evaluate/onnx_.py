@@ -14,11 +14,17 @@ class OnnxEvaluator:
     """Runs an exported net in a session of its own with a fixed number of threads."""
 
     def __init__(
-        self, model: Path | bytes, *, version: str, encoding: str, threads: int = 1
+        self,
+        model: Path | bytes,
+        *,
+        version: str,
+        encoding: str,
+        threads: int = 1,
+        precision: str = "fp32",
     ) -> None:
         self.version = version
         self.encoding = encoding
-        self.capabilities = Capabilities(batch_size=64, threads=threads)
+        self.capabilities = Capabilities(batch_size=64, threads=threads, precision=precision)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1

@@ -70,11 +70,21 @@ def _open_onnx(request: Request) -> Evaluator:
     from zerogames.nets import read_net_info
 
     net = _required_net(request, "onnx")
-    if request.precision == "int8":
-        raise UserError("int8 nets cannot be made yet; leave out the precision")
     info, version = read_net_info(net), net_version(net)
-    path = exported_onnx(net, version, request.game)
-    return OnnxEvaluator(path, version=version, encoding=info.encoding, threads=request.threads)
+    if request.precision == "int8":
+        from zerogames.export.int8 import exported_int8
+
+        path = exported_int8(net, version, request.game, info.encoding, named=request.net)
+        version += "-int8"
+    else:
+        path = exported_onnx(net, version, request.game)
+    return OnnxEvaluator(
+        path,
+        version=version,
+        encoding=info.encoding,
+        threads=request.threads,
+        precision=request.precision,
+    )
 
 
 def exported_onnx(net: Path, version: str, game: Game) -> Path:

@@ -25,6 +25,7 @@ BUILT_IN = {
     "onnx": "zerogames.export.onnx_format",
     "tensorrt": "zerogames.export.tensorrt_format",
     "tensorrt-rtx": "zerogames.export.tensorrt_rtx_format",
+    "int8": "zerogames.export.int8_format",
 }
 """Modules that hold an `ExportFormat` called `FORMAT`; imported when they are asked for."""
 
@@ -77,6 +78,10 @@ class ExportRequest:
     positions: int = 64
     """How many positions the export is checked on."""
     plugin_library: Path | None = None
+    source: Path | None = None
+    """The net's file, if it has one."""
+    calibration: tuple[Path, ...] = ()
+    """Records or data files with typical positions, for int8."""
     console: Console
 
 
@@ -91,6 +96,8 @@ class ExportFormat:
     precisions: tuple[str, ...] = ("fp32",)
     plugin_op: bool = False
     """Whether it knows the option of that name."""
+    calibration: bool = False
+    """Likewise."""
 
 
 def format_names() -> list[str]:
