@@ -38,7 +38,8 @@ class Range:
     def rounded(self, values: Array) -> Array:
         """The values as uint8 sees them."""
         steps = np.clip(np.rint(values / self.scale) + self.zero_point, 0, 255)
-        return ((steps - self.zero_point) * self.scale).astype(np.float32)
+        seen: Array = ((steps - self.zero_point) * self.scale).astype(np.float32)
+        return seen
 
 
 def flow(model: onnx.ModelProto, names: Sequence[str], planes: Array) -> Iterator[dict[str, Array]]:

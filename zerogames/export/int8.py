@@ -13,7 +13,7 @@ from zerogames.atomic import write_bytes_atomically
 from zerogames.errors import UserError
 from zerogames.evaluate.onnx_ import OnnxEvaluator
 from zerogames.export.agreement import Agreement, evaluate_all, measure_agreement
-from zerogames.export.calibration import Positions, play_positions, read_positions
+from zerogames.export.calibration import play_positions, read_positions
 from zerogames.export.qdq import Quantizer
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def exported_int8(
         named: The file the user named, if `net` was converted from it.
     """
     from zerogames.evaluate.opening import exported_onnx
-    from zerogames.export.onnx_file import cache_folder, prune_cache
+    from zerogames.export.cache import cache_folder, prune_cache
 
     own = export_path(named or net)
     if own.is_file() and _is_export_of(own, version, game):

@@ -1,4 +1,4 @@
-"""`zerogames export --format int8`: a net for CPUs, in onnxruntime or here by `--precision int8`."""
+"""`zerogames export --format int8`: a net for CPUs; `--precision int8` finds it beside the net."""
 
 from zerogames.export.formats import ExportFormat, ExportRequest
 from zerogames.export.int8 import SUFFIX, export_path, quantize_net, write_int8

@@ -237,8 +237,8 @@ class _Rewriting:
         bias_steps = np.clip(np.rint(rounded.bias / bias_scales), -(2**31) + 1, 2**31 - 1)
         channels = self._largest.get(layer.result)
         if channels is not None:
-            scales = scales / (channels / LARGEST)
-            bias_scales = bias_scales / (channels / LARGEST)
+            to_steps = np.float32(LARGEST) / channels
+            scales, bias_scales = scales * to_steps, bias_scales * to_steps
         inputs = [self._seen(layer.source)]
         for kind, array, scale in (
             ("weight", rounded.steps, scales),

@@ -25,7 +25,8 @@ def channel_scales(weight: NDArray[np.float32]) -> NDArray[np.float32]:
 def round_plainly(weight: NDArray[np.float32], scales: NDArray[np.float32]) -> NDArray[np.int8]:
     """Each weight to the nearest step."""
     steps = weight / scales.reshape(-1, *[1] * (weight.ndim - 1))
-    return np.clip(np.rint(steps), -LARGEST, LARGEST).astype(np.int8)
+    rounded: NDArray[np.int8] = np.clip(np.rint(steps), -LARGEST, LARGEST).astype(np.int8)
+    return rounded
 
 
 def round_with_inputs(

@@ -1,0 +1,165 @@
+"""Nets in int8 agree with their float32 form, are kept, and refuse what they cannot be made of."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnx import numpy_helper
+from rich.console import Console
+
+import zerogames
+from zerogames.evaluate import open_evaluator
+from zerogames.evaluate.opening import net_version
+from zerogames.export.agreement import evaluate_all, measure_agreement
+from zerogames.export.calibration import play_positions, read_positions
+from zerogames.export.formats import ExportRequest, find_format
+from zerogames.export.int8 import export_path, exported_int8, quantize_net
+from zerogames.export.onnx_file import build_onnx
+from zerogames.export.qdq import Quantizer, find_layers
+from zerogames.export.rounding import channel_scales, round_plainly, round_with_inputs
+from zerogames.nets import Model, build_model, load_net, save_net
+
+
+def trained_looking(identity: str, name: str) -> Model:
+    """Batch norms and biases that do something, and a policy that prefers some moves."""
+    game = zerogames.get_game(identity)
+    model = build_model(game.parse_net(name), game, seed=3)
+    generator = torch.Generator().manual_seed(1)
+    for key, tensor in model.state_dict().items():
+        if "running_var" in key:
+            tensor.copy_(torch.rand(tensor.shape, generator=generator) + 0.5)
+        elif "norm" in key or key.endswith("bias") or "stem.1" in key:
+            tensor.copy_(torch.randn(tensor.shape, generator=generator) / 4 + ("weight" in key))
+        elif key in ("policy.dense.weight", "policy.conv2.weight", "policy.conv.weight"):
+            tensor.mul_(4)
+    return model.eval()
+
+
+@pytest.fixture
+def net(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    save_net(tmp_path / "net.safetensors", trained_looking("connect4", "res_3x3_2x16"))
+    return tmp_path / "net.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("identity", "name"),
+    [
+        ("connect4", "res_3x3_2x16"),
+        ("othello:size=6", "mob_rng_2x16"),
+        ("othello:size=6", "cnx_5x5_2x16"),
+        ("othello:size=6", "res_rng_2x16+conv"),
+        ("go:size=9", "mobile.conv.avg.bin.2.16.48"),
+        ("go:size=9", "a0.2.16"),
+        ("chess", "mob_krb_2x24"),
+    ],
+)
+def test_every_kind_of_net_and_board_agrees(
+    identity: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    game = zerogames.get_game(identity)
+    save_net(tmp_path / "net.safetensors", trained_looking(identity, name))
+    right = open_evaluator(game, net=tmp_path / "net.safetensors")
+    ours = open_evaluator(game, net=tmp_path / "net.safetensors", precision="int8")
+    assert ours.capabilities.precision == "int8"
+    assert ours.version != right.version
+    positions = play_positions(game, right, 128, seed=9)
+    fast, slow = (evaluate_all(evaluator, positions.planes) for evaluator in (ours, right))
+    agreement = measure_agreement(fast, slow, positions)
+    assert agreement.top1 >= 0.9
+    assert agreement.divergence < 0.02
+    assert agreement.value_error < 0.03
+    assert not np.array_equal(fast.policy_logits, slow.policy_logits)  # it is another net
+    np.testing.assert_allclose(fast.wdl.sum(axis=1), 1, atol=1e-5)
+
+
+def test_layers_are_int8_but_for_the_kept_ones(net: Path) -> None:
+    game = zerogames.get_game("connect4")
+    model, _ = load_net(net, game=game)
+    graph = build_onnx(model, game)
+    planes = np.stack([game.initial_state().play(a).observe("stones") for a in range(7)])
+    quantizer = Quantizer(graph, planes)
+    for kept in ((), ("policy",), ("blocks.0", "stem")):
+        types = {
+            constant.name: numpy_helper.to_array(constant).dtype
+            for constant in quantizer.build(kept).graph.initializer
+        }
+        for layer in find_layers(graph):
+            expected = np.float32 if layer.name.startswith(kept or ("-",)) else np.int8
+            assert types[f"{layer.name}.weight"] == expected, (layer.name, kept)
+
+
+def test_rounding_with_inputs_beats_plain_rounding_and_keeps_zeros() -> None:
+    rng = np.random.default_rng(2)
+    weight = rng.normal(size=(6, 40)).astype(np.float32)
+    weight[rng.random(weight.shape) < 0.3] = 0
+    inputs = rng.normal(size=(2000, 8)) @ rng.normal(size=(8, 40))  # strongly correlated
+    scales = channel_scales(weight) * 8  # coarse steps make the difference plain
+    plain = round_plainly(weight, scales)
+    better = round_with_inputs(weight, scales, inputs.T @ inputs / len(inputs))
+    errors = [
+        float(np.square(inputs @ (steps * scales[:, None] - weight).T).mean())
+        for steps in (plain, better)
+    ]
+    assert errors[1] < errors[0] / 2
+    assert (better[weight == 0] == 0).all()
+    assert better.dtype == np.int8
+
+
+def test_int8_nets_are_kept_by_content(net: Path) -> None:
+    game = zerogames.get_game("connect4")
+    path = exported_int8(net, net_version(net), game, "stones")
+    changed = path.stat().st_ctime_ns
+    content = path.read_bytes()
+    again = exported_int8(net, net_version(net), game, "stones")
+    assert again == path
+    assert again.read_bytes() == content
+    assert changed <= path.stat().st_ctime_ns
+    save_net(net, trained_looking("connect4", "res_3x3_1x16"))
+    assert exported_int8(net, net_version(net), game, "stones") != path
+
+
+def test_an_export_beside_the_net_is_used_while_it_is_of_that_net(net: Path) -> None:
+    game = zerogames.get_game("connect4")
+    model, info = load_net(net, game=game)
+    request = ExportRequest(
+        model=model,
+        game=game,
+        info=info,
+        out=export_path(net),
+        source=net,
+        console=Console(quiet=True),
+    )
+    assert find_format("int8").write(request) == 0
+    assert exported_int8(net, net_version(net), game, "stones") == export_path(net)
+    entries = {p.key: p.value for p in onnx.load(export_path(net)).metadata_props}
+    assert "same best move in" in entries["agreement"]
+    save_net(net, trained_looking("connect4", "res_3x3_1x16"))
+    assert exported_int8(net, net_version(net), game, "stones") != export_path(net)
+    export_path(net).write_bytes(b"\xff" * 100)
+    with pytest.raises(zerogames.UserError, match="no ONNX file"):
+        exported_int8(net, net_version(net), game, "stones")
+
+
+def test_hostile_calibration_data_is_refused(tmp_path: Path) -> None:
+    game = zerogames.get_game("chess")
+    with pytest.raises(zerogames.UserError, match="nothing"):
+        read_positions(game, "lc0-classic", [tmp_path / "nothing"], 100)
+    (tmp_path / "game.pgn").write_text('[Event "x"]\n\n1. e4 e5 2. Nf3 *\n')
+    with pytest.raises(zerogames.UserError, match="3 positions are too few"):
+        read_positions(game, "lc0-classic", [tmp_path / "game.pgn"], 100)
+    (tmp_path / "game.pgn").write_bytes(b"\x1f\x8b" + bytes(range(256)) * 20)
+    with pytest.raises(zerogames.UserError):
+        read_positions(game, "lc0-classic", [tmp_path / "game.pgn"], 100)
+
+
+@pytest.mark.parametrize("where", ["blocks.0.conv1.weight", "policy.dense.bias"])
+def test_a_net_without_finite_numbers_is_refused(net: Path, where: str) -> None:
+    game = zerogames.get_game("connect4")
+    model, _ = load_net(net, game=game)
+    model.state_dict()[where].fill_(float("inf"))
+    with pytest.raises(zerogames.UserError, match="cannot be int8"):
+        quantize_net(build_onnx(model, game), game, "stones")
