@@ -11,6 +11,7 @@ from rich.console import Console
 
 import zerogames
 from zerogames.evaluate import open_evaluator
+from zerogames.evaluate.int8_ import Int8Evaluator, open_int8, split_trunk
 from zerogames.evaluate.opening import net_version
 from zerogames.export.agreement import evaluate_all, measure_agreement
 from zerogames.export.calibration import play_positions, read_positions
@@ -37,23 +38,28 @@ def trained_looking(identity: str, name: str) -> Model:
     return model.eval()
 
 
+@pytest.fixture(autouse=True)
+def few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zerogames.export.int8.CALIBRATION_POSITIONS", 96)
+    monkeypatch.setattr("zerogames.export.int8.HELD_OUT_POSITIONS", 48)
+
+
 @pytest.fixture
 def net(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    save_net(tmp_path / "net.safetensors", trained_looking("connect4", "res_3x3_2x16"))
+    save_net(tmp_path / "net.safetensors", trained_looking("connect4", "res_3x3_1x16"))
     return tmp_path / "net.safetensors"
 
 
 @pytest.mark.parametrize(
     ("identity", "name"),
     [
-        ("connect4", "res_3x3_2x16"),
-        ("othello:size=6", "mob_rng_2x16"),
-        ("othello:size=6", "cnx_5x5_2x16"),
-        ("othello:size=6", "res_rng_2x16+conv"),
-        ("go:size=9", "mobile.conv.avg.bin.2.16.48"),
-        ("go:size=9", "a0.2.16"),
-        ("chess", "mob_krb_2x24"),
+        ("connect4", "res_3x3_1x16"),
+        ("othello:size=6", "cnx_5x5_1x16"),
+        ("othello:size=6", "res_rng_1x16+conv"),
+        ("go:size=9", "mobile.conv.avg.bin.1.16.48"),
+        ("go:size=9", "a0.1.16"),
+        ("chess", "mob_krb_1x24+se4"),
     ],
 )
 def test_every_kind_of_net_and_board_agrees(
@@ -66,14 +72,37 @@ def test_every_kind_of_net_and_board_agrees(
     ours = open_evaluator(game, net=tmp_path / "net.safetensors", precision="int8")
     assert ours.capabilities.precision == "int8"
     assert ours.version != right.version
-    positions = play_positions(game, right, 128, seed=9)
-    fast, slow = (evaluate_all(evaluator, positions.planes) for evaluator in (ours, right))
-    agreement = measure_agreement(fast, slow, positions)
-    assert agreement.top1 >= 0.9
-    assert agreement.divergence < 0.02
-    assert agreement.value_error < 0.03
-    assert not np.array_equal(fast.policy_logits, slow.policy_logits)  # it is another net
-    np.testing.assert_allclose(fast.wdl.sum(axis=1), 1, atol=1e-5)
+    positions = play_positions(game, right, 64, seed=9)
+    slow = evaluate_all(right, positions.planes)
+    net = tmp_path / "net.safetensors"
+    path = exported_int8(net, net_version(net), game, right.encoding)
+    for native in (False, True):
+        evaluator = open_int8(path, version="", encoding=right.encoding, threads=2, native=native)
+        assert isinstance(evaluator, Int8Evaluator) == (native and not name.startswith("cnx"))
+        fast = evaluate_all(evaluator, positions.planes)
+        agreement = measure_agreement(fast, slow, positions)
+        assert agreement.top1 >= 0.9
+        assert agreement.divergence < 0.02
+        assert agreement.value_error < 0.03
+        assert not np.array_equal(fast.policy_logits, slow.policy_logits)  # it is another net
+        np.testing.assert_allclose(fast.wdl.sum(axis=1), 1, atol=1e-5)
+    check_trunk(path, positions.planes[:9])
+
+
+def check_trunk(path: Path, planes: np.typing.NDArray[np.float32]) -> None:
+    """The fast instructions and threads change no bit of what plain loops compute."""
+    parts = split_trunk(onnx.load(path))
+    if parts is None:
+        return
+    trunk, _ = parts
+    shape = (len(planes), trunk.channels, *planes.shape[2:])
+    plain, fast = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
+    trunk.run(planes, plain, vnni=False)
+    for threads in (1, 2, 5):
+        trunk.run(planes, fast, threads=threads)
+        assert np.array_equal(plain, fast)
+    with pytest.raises(ValueError, match="do not fit"):
+        trunk.run(planes, fast[:-1])
 
 
 def test_layers_are_int8_but_for_the_kept_ones(net: Path) -> None:
@@ -118,7 +147,7 @@ def test_int8_nets_are_kept_by_content(net: Path) -> None:
     assert again == path
     assert again.read_bytes() == content
     assert changed <= path.stat().st_ctime_ns
-    save_net(net, trained_looking("connect4", "res_3x3_1x16"))
+    save_net(net, trained_looking("connect4", "res_3x3_1x8"))
     assert exported_int8(net, net_version(net), game, "stones") != path
 
 
@@ -137,7 +166,7 @@ def test_an_export_beside_the_net_is_used_while_it_is_of_that_net(net: Path) -> 
     assert exported_int8(net, net_version(net), game, "stones") == export_path(net)
     entries = {p.key: p.value for p in onnx.load(export_path(net)).metadata_props}
     assert "same best move in" in entries["agreement"]
-    save_net(net, trained_looking("connect4", "res_3x3_1x16"))
+    save_net(net, trained_looking("connect4", "res_3x3_1x8"))
     assert exported_int8(net, net_version(net), game, "stones") != export_path(net)
     export_path(net).write_bytes(b"\xff" * 100)
     with pytest.raises(zerogames.UserError, match="no ONNX file"):
@@ -148,7 +177,7 @@ def test_hostile_calibration_data_is_refused(tmp_path: Path) -> None:
     game = zerogames.get_game("chess")
     with pytest.raises(zerogames.UserError, match="nothing"):
         read_positions(game, "lc0-classic", [tmp_path / "nothing"], 100)
-    (tmp_path / "game.pgn").write_text('[Event "x"]\n\n1. e4 e5 2. Nf3 *\n')
+    (tmp_path / "game.pgn").write_text('[Result "1-0"]\n\n1. e4 e5 2. Nf3 1-0\n')
     with pytest.raises(zerogames.UserError, match="3 positions are too few"):
         read_positions(game, "lc0-classic", [tmp_path / "game.pgn"], 100)
     (tmp_path / "game.pgn").write_bytes(b"\x1f\x8b" + bytes(range(256)) * 20)

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -110,7 +111,11 @@ class Convolution {
   Convolution(const Geometry& board, int in, int out, std::span<const Offset> taps,
               std::span<const std::int8_t> weight, std::span<const float> scale,
               std::span<const float> bias)
-      : board_(board), in_(round_up(in, 4)), out_(out), padded_out_(round_up(out, kLanes)) {
+      : board_(board),
+        true_in_(in),
+        in_(round_up(in, 4)),
+        out_(out),
+        padded_out_(round_up(out, kLanes)) {
     const auto num_taps = static_cast<int>(taps.size());
     if (weight.size() != static_cast<std::size_t>(out) * in * num_taps ||
         scale.size() != static_cast<std::size_t>(out) || bias.size() != scale.size()) {
@@ -138,23 +143,30 @@ class Convolution {
     }
   }
 
+  int in() const { return true_in_; }
   int out() const { return out_; }
   int padded_out() const { return padded_out_; }
 
   /// Results as uint8 on a padded board: a ReLU too, for they begin at 0.
   void run(const Activations& x, Activations& y, bool vnni) const {
-    run(x, vnni, [&](int square, int first, int columns, const std::int32_t* sums) {
-      std::uint8_t* to = y.at(board_.padded_square(square)) + first;
-      for (int c = 0; c < columns; ++c) to[c] = to_byte(result(first + c, sums[c]));
-    }, y.values.data(), y.stride, nullptr);
+    run(
+        x, vnni,
+        [&](int square, int first, int columns, const std::int32_t* sums) {
+          std::uint8_t* to = y.at(board_.padded_square(square)) + first;
+          for (int c = 0; c < columns; ++c) to[c] = to_byte(result(first + c, sums[c]));
+        },
+        y.values.data(), y.stride, nullptr);
   }
 
   /// Results as float32, `[squares][padded_out]`.
   void run(const Activations& x, float* y, bool vnni) const {
-    run(x, vnni, [&](int square, int first, int columns, const std::int32_t* sums) {
-      float* to = y + static_cast<std::size_t>(square) * padded_out_ + first;
-      for (int c = 0; c < columns; ++c) to[c] = result(first + c, sums[c]);
-    }, nullptr, 0, y);
+    run(
+        x, vnni,
+        [&](int square, int first, int columns, const std::int32_t* sums) {
+          float* to = y + static_cast<std::size_t>(square) * padded_out_ + first;
+          for (int c = 0; c < columns; ++c) to[c] = result(first + c, sums[c]);
+        },
+        nullptr, 0, y);
   }
 
  private:
@@ -254,7 +266,8 @@ class Convolution {
                            result);
         } else {
           const __m512i rounded =
-              _mm512_max_epi32(_mm512_cvtps_epi32(result), _mm512_setzero_si512());
+              _mm512_max_epi32(_mm512_cvtps_epi32(_mm512_min_ps(result, _mm512_set1_ps(255))),
+                               _mm512_setzero_si512());
           std::uint8_t* to =
               bytes + static_cast<std::size_t>(board_.padded_square(begin + r)) * stride + channel;
           _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtusepi32_epi8(rounded));
@@ -265,7 +278,7 @@ class Convolution {
 #endif
 
   Geometry board_;
-  int in_, out_, padded_out_;
+  int true_in_, in_, out_, padded_out_;
   std::vector<int> shifts_;
   Buffer<std::int8_t> packed_;
   Affine affine_;
@@ -336,8 +349,8 @@ class Depthwise {
                   block.weights + ((tap / 4 * 4 + v) * kLanes + lane) * 4 + tap % 4;
               sum += x.at(padded + block.shifts[tap])[c] * weights_[at];
             }
-            y.at(padded)[c] = to_byte(
-                std::fma(static_cast<float>(sum), affine_.scale[c], affine_.bias[c]));
+            y.at(padded)[c] =
+                to_byte(std::fma(static_cast<float>(sum), affine_.scale[c], affine_.bias[c]));
           }
         }
       }
@@ -378,9 +391,9 @@ class Depthwise {
         for (int tap = 0; tap < taps; tap += 4, w += 4 * 64) {
           __m512i in[4];
           for (int i = 0; i < 4; ++i) {
-            in[i] = tap + i < taps ? _mm512_load_si512(x.at(padded + block.shifts[tap + i]) +
-                                                       block.first)
-                                   : zero;
+            in[i] = tap + i < taps
+                        ? _mm512_load_si512(x.at(padded + block.shifts[tap + i]) + block.first)
+                        : zero;
           }
           const __m512i low01 = _mm512_unpacklo_epi8(in[0], in[1]);
           const __m512i high01 = _mm512_unpackhi_epi8(in[0], in[1]);
@@ -395,8 +408,8 @@ class Depthwise {
         }
         __m512i rounded[4];
         for (int v = 0; v < 4; ++v) {
-          rounded[v] = _mm512_cvtps_epi32(
-              _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[v]), scale[v], bias[v]));
+          const __m512 result = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[v]), scale[v], bias[v]);
+          rounded[v] = _mm512_cvtps_epi32(_mm512_min_ps(result, _mm512_set1_ps(255)));
         }
         const __m512i bytes = _mm512_packus_epi16(_mm512_packs_epi32(rounded[0], rounded[1]),
                                                   _mm512_packs_epi32(rounded[2], rounded[3]));

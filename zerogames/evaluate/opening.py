@@ -72,19 +72,15 @@ def _open_onnx(request: Request) -> Evaluator:
     net = _required_net(request, "onnx")
     info, version = read_net_info(net), net_version(net)
     if request.precision == "int8":
+        from zerogames.evaluate.int8_ import open_int8
         from zerogames.export.int8 import exported_int8
 
         path = exported_int8(net, version, request.game, info.encoding, named=request.net)
-        version += "-int8"
-    else:
-        path = exported_onnx(net, version, request.game)
-    return OnnxEvaluator(
-        path,
-        version=version,
-        encoding=info.encoding,
-        threads=request.threads,
-        precision=request.precision,
-    )
+        return open_int8(
+            path, version=f"{version}-int8", encoding=info.encoding, threads=request.threads
+        )
+    path = exported_onnx(net, version, request.game)
+    return OnnxEvaluator(path, version=version, encoding=info.encoding, threads=request.threads)
 
 
 def exported_onnx(net: Path, version: str, game: Game) -> Path:
