@@ -32,7 +32,7 @@ def test_sprt_stops_the_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "H1 accepted" in out
     assert "the SPRT is decided" in out
     games = (tmp_path / "games.jsonl").read_bytes().count(b"\n")
-    assert games < 200
+    assert games < 100
     assert main([*arguments, *sprt]) == 0  # decided stays decided
     assert (tmp_path / "games.jsonl").read_bytes().count(b"\n") == games
     # How games are judged is no part of how they are played.

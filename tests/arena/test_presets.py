@@ -66,11 +66,15 @@ def test_anchors_are_the_ratings_that_engines_are_set_to(name: str) -> None:
     assert all(f"UCI_Elo={elo:g}" in player for player, elo in anchors.items())
 
 
-def test_a_net_is_filled_in_where_a_preset_wants_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_net_is_filled_in_where_a_preset_wants_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     options = read_settings(TournamentOptions, PRESETS["net-nodes"])
     players = fill_in_net(options.players, "some.safetensors")
     assert players[-1] == "800 nodes=some.safetensors@800"
-    assert main(["tournament", "--preset", "net-nodes"]) == 2
+    # There is no net for so small a board.
+    assert main(["tournament", "--preset", "net-nodes", "--game", "othello:size=4"]) == 2
     assert "--net FILE" in capsys.readouterr().err
     assert main(["tournament", "random", "mcts:5", "--net", "x.safetensors"]) == 2
     assert "no player has {net}" in capsys.readouterr().err

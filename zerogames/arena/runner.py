@@ -43,7 +43,9 @@ class _Runner:
         done = {stored.key for stored in folder.games}
         self.waiting = collections.deque(one for one in event.appointments() if one.key not in done)
         self.stop = threading.Event()
-        self.lock = threading.Lock()
+        self.lock = threading.Condition()
+        self.num_unkept = 0
+        """Games that are finished but not on disk yet."""
         self.finished: queue.Queue[StoredGame | BaseException | None] = queue.Queue()
         self.workers: list[_Worker] = []
 
@@ -66,10 +68,12 @@ class _Runner:
                 else:
                     self.folder.add(item)
                     self.on_game(item)
-                    if status == "finished" and self._is_decided():
-                        status = "decided"
-                        with self.lock:
+                    with self.lock:
+                        if status == "finished" and self._is_decided():
+                            status = "decided"
                             self.waiting.clear()
+                        self.num_unkept -= 1
+                        self.lock.notify_all()
         except KeyboardInterrupt:
             status = "interrupted"
         finally:
@@ -77,9 +81,16 @@ class _Runner:
         return status
 
     def take(self) -> Appointment | None:
-        """The next game for a worker."""
+        """The next game for a worker; quick games wait until those before them were counted."""
         with self.lock:
+            self.lock.wait_for(lambda: self.num_unkept < len(self.workers) or self.stop.is_set())
             return self.waiting.popleft() if self.waiting and not self.stop.is_set() else None
+
+    def hand_in(self, stored: StoredGame) -> None:
+        """A worker's finished game."""
+        with self.lock:
+            self.num_unkept += 1
+        self.finished.put(stored)
 
     def _next(self) -> StoredGame | BaseException | None:
         # A wait without limit would keep Ctrl-C from the main thread on some platforms.
@@ -97,6 +108,8 @@ class _Runner:
 
     def _close(self) -> None:
         self.stop.set()
+        with self.lock:
+            self.lock.notify_all()
         for worker in self.workers:
             worker.close_players()
         for worker in self.workers:
@@ -113,7 +126,7 @@ class _Worker(threading.Thread):
     def run(self) -> None:
         try:
             while (appointment := self.runner.take()) is not None:
-                self.runner.finished.put(self._play(appointment))
+                self.runner.hand_in(self._play(appointment))
         except Interrupted:
             pass
         except BaseException as error:

@@ -8,10 +8,12 @@ import tyro
 from rich.console import Console
 
 from zerogames.arena.console import run_and_report
-from zerogames.arena.event import Conditions, Event, fill_in_net, parse_anchors
+from zerogames.arena.event import NET_PLACE, Conditions, Event, fill_in_net, parse_anchors
 from zerogames.arena.schedule import Format
 from zerogames.config import find_config, make_settings, read_settings, take_option, to_table
 from zerogames.errors import UserError, unknown_name
+from zerogames.nets.shipped import find_net
+from zerogames.registry import get_game
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +31,8 @@ class TournamentOptions(Conditions):
     ] = field(default=())
     """The players, or first a file with the settings."""
     net: str = ""
-    """A net file: stands where the players' texts say {net}."""
+    """A net file: stands where the players' texts say {net}. By default the newest of the runs here
+    or one that came along."""
     title: str = "Tournament"
     """Of the report."""
     format: Format = "round-robin"
@@ -43,17 +46,30 @@ class TournamentOptions(Conditions):
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames tournament`."""
     options = _options(argv)
-    event = Event(fill_in_net(options.players, options.net), options, format=options.format)
+    console = Console()
+    players = fill_in_net(options.players, options.net or _default_net(options, console))
+    event = Event(players, options, format=options.format)
     if options.elo_from and options.elo_from not in event.names:
         raise unknown_name("player for --elo-from", options.elo_from, event.names)
     anchors = parse_anchors(options.anchor, event.names)
     return run_and_report(
         event,
-        Console(),
+        console,
         title=options.title,
         anchors=anchors,
         elo_from=options.elo_from or None,
     )
+
+
+def _default_net(options: TournamentOptions, console: Console) -> str:
+    """For players that need a net where none is named: the newest of the runs, or a shipped one."""
+    if not any(NET_PLACE in player for player in options.players):
+        return ""
+    found = find_net(get_game(options.game))
+    if found is None:
+        return ""
+    console.print(f"net: {found.path} ({found.origin})", highlight=False)
+    return str(found.path)
 
 
 def _options(argv: Sequence[str]) -> TournamentOptions:

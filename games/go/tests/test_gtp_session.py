@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 from gtp_client import Conversation
+from zerogames_go.gtp.command import complete
 from zerogames_go.gtp.protocol import MAX_LINE, Request, format_answer, parse_request
 from zerogames_go.gtp.session import read_lines
+from zerogames_go.gtp.settings import GtpSettings
 
 import zerogames
+from zerogames.errors import UserError
 from zerogames.nets.file import save_net
 from zerogames.nets.model import build_model
 
@@ -353,3 +356,20 @@ def test_a_net_without_pass_plays_by_the_rule_of_the_papers(tmp_path: Path) -> N
         if talk.table.played.state.result is not None:
             break
     assert talk.table.played.state.result is not None
+
+
+def test_the_newest_net_of_a_run_plays_when_none_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "runs" / "go-train"
+    folder.mkdir(parents=True)
+    make_net(folder, "mob_3x3_1x8+gap", size=9)
+    settings, options = complete(GtpSettings())
+    assert settings.net is not None
+    assert settings.net.name == "net.safetensors"
+    assert options.size == 9
+    with pytest.raises(UserError, match="there is no net for go:size=5"):
+        complete(GtpSettings(game="go:size=5"))
+    with pytest.raises(UserError, match="gtp plays go"):
+        complete(GtpSettings(game="chess", evaluator="random"))

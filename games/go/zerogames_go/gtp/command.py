@@ -4,12 +4,14 @@ import dataclasses
 import io
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from zerogames.config import make_settings, parse_arguments, to_table
 from zerogames.errors import UserError
 from zerogames.identity import split_identity
 from zerogames.nets.foreign import resolve_net
 from zerogames.nets.net_info import read_net_info
+from zerogames.nets.shipped import find_net
 from zerogames.registry import get_game
 from zerogames_go.go import Go
 from zerogames_go.gtp.json_session import JsonSession
@@ -18,6 +20,9 @@ from zerogames_go.gtp.session import GtpSession
 from zerogames_go.gtp.settings import GtpSettings
 from zerogames_go.gtp.table import Table
 from zerogames_go.options import GoOptions
+
+USUAL_GAMES = ("go:size=9", "go:size=9,komi=7", "go", "go:size=13", "go:size=7,komi=9")
+"""Whose nets are looked for, in this order, when neither a net nor a game is named."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -43,15 +48,30 @@ def complete(settings: GtpSettings) -> tuple[GtpSettings, GoOptions]:
     """Settings with a net, and the game to begin with."""
     identity = settings.game
     if settings.evaluator in ("onnx", "torch"):
-        if settings.net is None:
-            raise UserError("give a net with --net FILE.safetensors")
-        settings = dataclasses.replace(settings, net=resolve_net(settings.net))
-        assert settings.net is not None
-        info = read_net_info(settings.net)
+        net = resolve_net(settings.net) if settings.net is not None else _default_net(identity)
+        settings = dataclasses.replace(settings, net=net)
+        info = read_net_info(net)
         if split_identity(info.game)[0] != "go":
-            raise UserError(f"{settings.net} is a net for {info.game}; gtp plays go")
+            raise UserError(f"{net} is a net for {info.game}; gtp plays go")
         identity = identity or info.game
-    game = get_game(identity or "go")
+    return settings, _go(identity or "go").options
+
+
+def _default_net(identity: str) -> Path:
+    """The newest net of a run here, or one that came along."""
+    for name in [identity] if identity else USUAL_GAMES:
+        found = find_net(_go(name))
+        if found is not None:
+            print(f"net: {found.path} ({found.origin})", file=sys.stderr)
+            return found.path
+    raise UserError(
+        f"there is no net for {identity or 'go'} here; give one with --net FILE.safetensors, "
+        "or train one with zerogames train"
+    )
+
+
+def _go(identity: str) -> Go:
+    game = get_game(identity)
     if not isinstance(game, Go):
         raise UserError(f"gtp plays go, not {game.spec.name}")
-    return settings, game.options
+    return game

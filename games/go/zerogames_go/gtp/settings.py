@@ -18,7 +18,7 @@ class GtpSettings:
     """How the engine plays."""
 
     net: Path | None = None
-    """A net file; by default the one that comes with the program."""
+    """A net file; by default the newest of the runs here, or one that came along."""
     game: str = ""
     """What is on the board before the first command, e.g. go:size=9,komi=7; by default the net's
     own game."""
