@@ -1,12 +1,13 @@
 """Nodes per second of the chess engine with a net, against the raw evaluator and lc0.
 
 The start position and five middle games, one and two threads. Only positions that the net judged
-count against the evaluator, no cache hits; raw = the best batch between 16 and 256, with one session
-that uses all threads, as the engine does it, and with a session for each thread side by side. Runs
-of both take turns, so that other work on the machine falls on both.
+count against the evaluator, no cache hits; raw = the best batch between 16 and 256, with one
+session that uses all threads, as the engine does it, and with a session for each thread side by
+side. Runs of all take turns, so that other work on the machine falls on all.
 """
 
 import argparse
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 import zerogames
 from zerogames.engine import Thinker, ThinkLimits
 from zerogames.evaluate import Evaluator, open_evaluator
+from zerogames.nets import build_model, save_net
 from zerogames.search_settings import search_preset
 
 POSITIONS = (
@@ -113,9 +115,16 @@ def measure(
     )
 
 
+def new_net(folder: Path) -> Path:
+    game = zerogames.get_game("chess")
+    path = folder / "new.safetensors"
+    save_net(path, build_model(game.parse_net("res_3x3_6x64"), game))
+    return path
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--net", type=Path, help="maia-1500.pb.gz; a new net of its size without")
+    parser.add_argument("--net", type=Path, help="e.g. maia-1500.pb.gz; by default a new 6x64 net")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--precision", nargs="+", default=["fp32"])
     parser.add_argument("--batch", type=int, default=32)
@@ -123,9 +132,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
     args = parser.parse_args()
-    for precision in args.precision:
-        for threads in args.threads:
-            measure(args.net, threads=threads, precision=precision, batch=args.batch, args=args)
+    with tempfile.TemporaryDirectory() as folder:
+        net = args.net or new_net(Path(folder))
+        for precision in args.precision:
+            for threads in args.threads:
+                measure(net, threads=threads, precision=precision, batch=args.batch, args=args)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """python-chess's client and our own arena drive the engines as users start them."""
 
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -9,6 +10,8 @@ from pathlib import Path
 import chess
 import chess.engine
 import pytest
+from zerogames_chess.uci.command import open_engine
+from zerogames_chess.uci.settings import UciSettings
 
 from zerogames.arena.event import Conditions, Event
 from zerogames.arena.match_folder import MatchFolder, StoredGame
@@ -132,7 +135,6 @@ def test_the_engine_starts_without_torch(small_net: Path) -> None:
         (["--net", "a", "--nnue", "b"], "not both"),
         (["--evaluator", "random", "--nodes", "0"], "nodes: Input should be greater"),
         (["--evaluator", "random", "--threads", "-3"], "threads: Input should be greater"),
-        ([], "give a net with --net"),
     ],
 )
 def test_wrong_arguments_are_one_line(
@@ -143,3 +145,16 @@ def test_wrong_arguments_are_one_line(
     assert said.out == ""
     assert message in said.err
     assert said.err.count("\n") == 1
+
+
+def test_without_a_net_the_newest_run_plays(
+    small_net: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = tmp_path / "runs" / "mine"
+    run.mkdir(parents=True)
+    shutil.copy(small_net, run / "net.safetensors")
+    engine = open_engine(UciSettings())
+    weights = next(option for option in engine.options if option.name == "WeightsFile")
+    assert Path(str(weights.default)) == Path("runs/mine/net.safetensors")
+    engine.get_ready()

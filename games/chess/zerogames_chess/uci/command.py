@@ -8,6 +8,7 @@ from pathlib import Path
 from zerogames.config import make_settings, parse_arguments, to_table
 from zerogames.errors import UserError
 from zerogames.identity import split_identity
+from zerogames.registry import get_game
 from zerogames_chess.uci.engine import Engine
 from zerogames_chess.uci.session import Session
 from zerogames_chess.uci.settings import DEFAULT_NNUE_HASH_MB, UciSettings
@@ -56,9 +57,17 @@ def open_engine(settings: UciSettings) -> Engine:
 
 
 def _find_net(net: Path | None) -> Path:
-    """The given file, if it can be one for chess."""
+    """The given file, if it can be one for chess; else the newest run's, else the shipped one."""
     if net is None:
-        raise UserError("give a net with --net FILE, or an NNUE network with --nnue FILE")
+        from zerogames.nets.shipped import find_net
+
+        found = find_net(get_game("chess"))
+        if found is None:
+            raise UserError(
+                "there is no chess net here; train one (`zerogames train --game chess`), or give "
+                "--net FILE or --nnue FILE"
+            )
+        return found.path
     if not net.is_file():
         raise UserError(f"there is no net file '{net}'; train one or give its path")
     if net.suffix == ".safetensors":

@@ -24,7 +24,8 @@ class UciSettings:
     """What plays, and what it may use. A user interface may change most of it by options."""
 
     net: Path | None = None
-    """A net file, ours or Lc0's (.pb.gz)."""
+    """A net file, ours or Lc0's (.pb.gz); by default the newest net of the runs below the working
+    directory, else the one that comes with the program."""
     nnue: Path | None = None
     """Play alpha-beta with this NNUE network instead."""
     precision: Literal["fp32", "int8"] = "fp32"
