@@ -119,6 +119,19 @@ def test_playing_model_has_the_average_and_leaves_training_alone(game: Game) -> 
     assert all(torch.equal(before[name], now) for name, now in trainer.model.state_dict().items())
 
 
+def test_running_statistics_start_as_plain_means(game: Game) -> None:
+    settings = TrainerSettings(learning_rate=1e-9, weight_decay=0, warmup_steps=0)
+    trainer = Trainer(make_model(game), game, settings)
+    stem = trainer.model.stem[0]
+    means = []
+    for step in range(5):
+        batch = make_batch(game, step)
+        means.append(stem(torch.from_numpy(batch.planes)).mean((0, 2, 3)))
+        trainer.train_step(batch)
+    running = trainer.model.stem[1].running_mean
+    assert torch.allclose(running, torch.stack(means).mean(0), atol=1e-5)
+
+
 def test_splits_give_the_step_of_the_whole_batch_with_frozen_norms(game: Game) -> None:
     settings = TrainerSettings(
         optimizer="sgd", learning_rate=0.1, freeze_norms=True, warmup_steps=0, clip_norm=10

@@ -242,6 +242,20 @@ def test_corrupt_shard_is_named_set_aside_and_never_used(
     assert sorted(path.name for path in aside.iterdir()) == ["broken.parquet", "illegal.parquet"]
 
 
+def test_peeking_is_no_draw(game: Game, shards: list[Path]) -> None:
+    with ReplayWindow(game, "stones", settings(), seed=1) as window:
+        window.add(shards[0])
+        wanted = draw(window, 3)
+    with ReplayWindow(game, "stones", settings(), seed=1) as window:
+        window.add(shards[0])
+        found, peeked = [], []
+        for _ in range(3):
+            peeked += [window.peek(number) for number in range(2)]
+            found += draw(window, 1)
+        assert_equal(found, wanted)
+        assert len({batch.planes.tobytes() for batch in found + peeked}) == 9
+
+
 def test_empty_window_says_so(game: Game) -> None:
     with (
         ReplayWindow(game, "stones", settings()) as window,

@@ -10,6 +10,8 @@ from zerogames_kernels.pattern import RADIUS
 from zerogames_kernels.reference import dense_index
 
 WINDOW = 2 * RADIUS + 1
+NORM_MOMENTUM = 0.01
+"""Share by which a batch moves the running statistics, as in Lc0 and Keras."""
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "mish": F.mish}
 
 
@@ -20,7 +22,7 @@ class BatchNorm(nn.BatchNorm2d):
     """
 
     def __init__(self, channels: int, *, scale: bool = True, eps: float = 1e-5) -> None:
-        super().__init__(channels, eps=eps, momentum=0.01)
+        super().__init__(channels, eps=eps, momentum=NORM_MOMENTUM)
         self.register_buffer("num_batches_tracked", None)
         if not scale:
             self.register_parameter("weight", None)

@@ -25,6 +25,8 @@ from zerogames.train.window_settings import WindowSettings, window_size
 
 WindowState: TypeAlias = dict[str, int | list[str]]
 
+_EMPTY = "the window is empty: no shard with positions has been added"
+
 
 @dataclass(frozen=True, eq=False)
 class _View:
@@ -111,7 +113,6 @@ class ReplayWindow:
             replay=data.replay,
         )
         self._ends = EndReader(game, data.end) if with_ends and data.end is not None else None
-        width = 0 if self._ends is None else self._ends.width
         self._shards: deque[ShardSamples] = deque()
         self._view: _View | None = None
         self._symmetries = (
@@ -119,15 +120,20 @@ class ReplayWindow:
             if settings.symmetries and len(game.symmetries) > 1
             else None
         )
-        shape, actions = game.encodings[base].shape, game.spec.action_size
-        self._free = [
-            SampleBatch.empty(size, shape, actions, end_columns=width)
-            for _ in range(settings.prefetch + 1)
-        ]
+        self._free = [self._new_buffer() for _ in range(settings.prefetch + 1)]
         self._ahead: deque[tuple[Future[SampleBatch], SampleBatch]] = deque()
         self._lent: SampleBatch | None = None
         self._pool = ThreadPoolExecutor(settings.workers, "zerogames-window")
         self._lock = threading.Lock()
+
+    def _new_buffer(self) -> SampleBatch:
+        encoding = self.game.encodings[self._context.encoding.partition(":")[0]]
+        return SampleBatch.empty(
+            self._part.stop - self._part.start,
+            encoding.shape,
+            self.game.spec.action_size,
+            end_columns=0 if self._ends is None else self._ends.width,
+        )
 
     @property
     def num_positions(self) -> int:
@@ -220,7 +226,7 @@ class ReplayWindow:
                 self._free.append(self._lent)
                 self._lent = None
             if self._view is None:
-                raise UserError("the window is empty: no shard with positions has been added")
+                raise UserError(_EMPTY)
             self._fill()
             future, buffer = self._ahead.popleft()
             batch = future.result()
@@ -229,12 +235,24 @@ class ReplayWindow:
             self._fill()
             return batch
 
+    def peek(self, number: int = 0) -> SampleBatch:
+        """A batch in memory of its own that does not count as a draw, e.g. for measuring.
+
+        It depends on the seed, the draws so far, the shards and `number`.
+        """
+        with self._lock:
+            # One more number than a draw's key, and never 0: NumPy takes no notice of last zeros.
+            view, key = self._view, [self.seed, self.num_draws, number + 1]
+        if view is None:
+            raise UserError(_EMPTY)
+        return self._make(view, key, self._new_buffer())
+
     def _fill(self) -> None:
         assert self._view is not None
         while self._free and len(self._ahead) < self.settings.prefetch:
             buffer = self._free.pop()
-            number = self.num_draws + len(self._ahead)
-            self._ahead.append((self._pool.submit(self._make, self._view, number, buffer), buffer))
+            key = [self.seed, self.num_draws + len(self._ahead)]
+            self._ahead.append((self._pool.submit(self._make, self._view, key, buffer), buffer))
 
     def _cancel(self) -> None:
         while self._ahead:
@@ -243,8 +261,8 @@ class ReplayWindow:
                 future.exception()  # wait: it is writing to the buffer
             self._free.append(buffer)
 
-    def _make(self, view: _View, number: int, buffer: SampleBatch) -> SampleBatch:
-        rng = np.random.default_rng([self.seed, number])
+    def _make(self, view: _View, key: list[int], buffer: SampleBatch) -> SampleBatch:
+        rng = np.random.default_rng(key)
         rows = view.draw(self.settings.batch_size, rng)[self._part]
         found = view.find(rows)
         samples = [shard.sample(row) for shard, row in found]

@@ -18,7 +18,7 @@ from zerogames.data.split import mix
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.nets import Model, Output, compute_losses, compute_metrics
-from zerogames.nets.layers import BatchNorm
+from zerogames.nets.layers import NORM_MOMENTUM, BatchNorm
 from zerogames.nets.losses import decayed_parameters, end_losses
 from zerogames.train.averaging import WeightAverage
 from zerogames.train.checkpoint import TrainerState, read_checkpoint, write_checkpoint
@@ -76,14 +76,20 @@ class Trainer:
         self._scaler = torch.amp.GradScaler(
             self.device.type, enabled=self._autocast is torch.float16
         )
+        self._norms = [part for part in self.model.modules() if isinstance(part, BatchNorm)]
         self._set_mode()
 
     def _set_mode(self) -> None:
         self.model.train()
         if self.settings.freeze_norms:
-            for part in self.model.modules():
-                if isinstance(part, BatchNorm):
-                    part.eval()
+            for norm in self._norms:
+                norm.eval()
+
+    def _set_norm_momentum(self) -> None:
+        """Let running statistics be plain means at first, free of what they were made with."""
+        momentum = max(NORM_MOMENTUM, 1 / (self.step + 1))
+        for norm in self._norms:
+            norm.momentum = momentum
 
     @property
     def learning_rate(self) -> float:
@@ -104,6 +110,7 @@ class Trainer:
         """
         settings = self.settings
         torch.manual_seed(mix(settings.seed << 32 | self.step) >> 1)  # for layers that draw
+        self._set_norm_momentum()
         rate = learning_rate_at(settings, self.step, progress=progress)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -207,8 +214,9 @@ class Trainer:
     def playing_model(self, batches: Iterable[SampleBatch] = ()) -> Model:
         """A new model with the averaged weights, on the CPU, for evaluation.
 
-        Its batch norms have the average of the running statistics, or, with `batches`, what the
-        averaged weights make of these positions.
+        Its batch norms have what the averaged weights make of the positions in `batches`, a few
+        of the newest; without any the average of the running statistics, which follow fast
+        changing weights too slowly.
         """
         playing = copy.deepcopy(self.model)
         if self.settings.averaging != "none":

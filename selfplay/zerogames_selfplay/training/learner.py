@@ -22,6 +22,8 @@ from zerogames_selfplay.training.folder import TrainFolder, steps_in
 from zerogames_selfplay.training.settings import TrainSettings
 
 SET_ASIDE = "set-aside"
+NORM_BATCHES = 8
+"""Batches from which the batch-norm statistics of a playing net are computed."""
 
 
 @dataclass(kw_only=True)
@@ -231,7 +233,10 @@ class Learner:
         """Write the net that the present weights make; its file."""
         path = self.folder.net_at(self.step)
         if not path.exists():
-            save_net(path, self.trainer.playing_model(), step=self.step)
+            # New weights need batch-norm statistics of their own: running ones come too late.
+            batches = (self.window.peek(number) for number in range(NORM_BATCHES))
+            playing = self.trainer.playing_model(batches if self.window.num_positions else ())
+            save_net(path, playing, step=self.step)
         return path
 
     def save(self) -> None:
