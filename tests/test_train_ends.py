@@ -10,6 +10,7 @@ from zerogames.data.ends import end_columns
 from zerogames.data.record import GameRecord
 from zerogames.data.shard import write_shard
 from zerogames.errors import UserError
+from zerogames.evaluate import open_evaluator
 from zerogames.game import Game
 from zerogames.nets import build_model, load_net, save_net
 from zerogames.registry import get_game
@@ -97,7 +98,11 @@ def test_heads_for_training_learn_and_change_no_play(game: Game, tmp_path: Path)
     save_net(tmp_path / "net.safetensors", playing)
     again, info = load_net(tmp_path / "net.safetensors")
     assert info.heads["ownership"] == "for training only"
-    assert torch.equal(again(planes).policy_logits, playing(planes).policy_logits)
+    logits = playing(planes).policy_logits.detach()
+    assert torch.equal(again(planes).policy_logits, logits)
+    exported = open_evaluator(game, kind="onnx", net=tmp_path / "net.safetensors", threads=1)
+    found = exported.evaluate(planes.numpy())
+    assert found.policy_logits == pytest.approx(logits.numpy(), abs=1e-4)
 
 
 def test_other_games_have_no_such_heads() -> None:
