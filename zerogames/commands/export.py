@@ -57,6 +57,8 @@ def export(
         raise UserError(f"--plugin-op is for onnx and tensorrt, not for {format}")
     if calibration and not chosen.calibration:
         raise UserError(f"--calibration is for int8, not for {format}")
+    if plugin_library is not None and not plugin_op:
+        raise UserError("--plugin-library is for --plugin-op")
     if not 1 <= positions <= 100_000:
         raise UserError(f"--positions must be 1 to 100000, not {positions}")
     sizes = BatchSizes.parse(batch)

@@ -43,8 +43,6 @@ def find_gpu() -> str:
 
 def write_tensorrt(request: ExportRequest) -> int:
     """Build, run, check, time and write an engine; or say what is missing."""
-    if request.plugin_library is not None and not request.plugin_op:
-        raise UserError("--plugin-library is for --plugin-op")
     library = request.plugin_library or plugin_library()
     gpu = find_gpu()
     missing = [] if gpu else ["an NVIDIA GPU that torch can use"]
