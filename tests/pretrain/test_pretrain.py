@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -28,29 +27,13 @@ from zerogames.pretrain.settings import PretrainSettings, ValidationSettings
 from zerogames.pretrain.validation_set import ValidationSet
 from zerogames.train.journal import read_lines
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 CONFIGS = sorted(
     path
     for folder in ("chess", "go")
     for path in (ROOT / "configs" / folder).glob("*.toml")
     if path.stem.startswith(("cg2024", "icga2025", "mobile")) or path.stem.endswith("-laptop")
 )
-
-
-@pytest.fixture(scope="module")
-def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A PGN of 70 games: a few lines of play, told apart by their first moves."""
-    path = tmp_path_factory.mktemp("pgn") / "games.pgn"
-    firsts = [f"{file}{rank}" for file in "abcdefgh" for rank in (3, 4)]
-    firsts = [first for first in firsts if first not in ("c3", "f3")]  # the knights' squares
-    replies = ("e5", "d5", "c5", "Nf6", "Nc6")
-    texts = [
-        f'[Result "{result}"]\n\n1. {first} {reply} 2. Nf3 h6 3. Nc3 g6 {result}\n'
-        for first, result in zip(firsts, cycle(("1-0", "0-1", "1/2-1/2")), strict=False)
-        for reply in replies
-    ]
-    path.write_text("\n".join(texts))
-    return path
 
 
 def arguments(games: Path, out: Path, *more: str) -> list[str]:

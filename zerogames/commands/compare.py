@@ -1,0 +1,139 @@
+"""Train several nets on the same games and compare them: `zerogames compare CONFIG...`."""
+
+import dataclasses
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import tyro
+from rich.console import Console
+from rich.markdown import Markdown
+
+from zerogames.commands.pretrain import read_config
+from zerogames.errors import UserError
+from zerogames.identity import split_identity
+from zerogames.interrupt import stop_on_signals
+from zerogames.pretrain.settings import PretrainSettings
+from zerogames.registry import get_game
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CompareSettings:
+    """Which nets, on which games, how often. The same folder is continued."""
+
+    configs: tyro.conf.Positional[tuple[str, ...]]
+    """Configurations of `zerogames pretrain`: `.toml` files, or names in configs/<game>."""
+    data: tuple[Path, ...] = ()
+    """Files and folders of games, the same for all; by default what the configurations name."""
+    nets: tuple[str, ...] = ()
+    """Nets for each configuration instead of the one it names."""
+    seeds: tuple[int, ...] = (1, 2)
+    """Each net is trained once with each of them."""
+    game: str | None = None
+    """Name and options; by default the configurations'."""
+    steps: int | None = None
+    """Of each training; by default the configurations'."""
+    threads: int = 0
+    """Threads of torch; 0: as the configurations say."""
+    out: Path | None = None
+    """Folder of the runs and the report; by default `runs/<game>-compare`."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `zerogames compare`."""
+    settings = tyro.cli(
+        CompareSettings,
+        args=argv,
+        prog="zerogames compare",
+        description="Train several nets with several seeds on the same games: a table with means, "
+        "deviations and t-tests, and curves.",
+    )
+    console = Console()
+    runs = plan(settings)
+    folder = settings.out or Path("runs") / f"{split_identity(runs[0].game)[0]}-compare"
+    stop = threading.Event()
+    done = _train_all(runs, folder, console, stop)
+    if not done:
+        console.print("stopped; the same command goes on from here")
+        return 0
+    _report(done, runs, folder, console)
+    if stop.is_set():
+        console.print("stopped; the same command goes on from here")
+    return 0
+
+
+def plan(settings: CompareSettings) -> list[PretrainSettings]:
+    """All trainings, seed by seed, so that a stopped comparison has whole rounds."""
+    if not settings.configs:
+        raise UserError("name one or more configurations, e.g. zerogames compare cg2024-laptop")
+    if not settings.seeds or len(set(settings.seeds)) < len(settings.seeds):
+        raise UserError("--seeds needs numbers that differ")
+    bases = [read_config(config, settings.game) for config in settings.configs]
+    if len({base.game for base in bases}) > 1:
+        raise UserError("the configurations are of different games")
+    game = get_game(bases[0].game)
+    nets: dict[str, PretrainSettings] = {}
+    for base in bases:
+        for net in settings.nets or (base.net or game.default_net,):
+            name = game.parse_net(net).name
+            if name in nets:
+                raise UserError(f"{name} is named twice; a comparison needs different nets")
+            nets[name] = base
+    runs = []
+    for seed in settings.seeds:
+        for name, base in nets.items():
+            trainer = base.trainer
+            if settings.threads:
+                trainer = dataclasses.replace(trainer, threads=settings.threads)
+            chosen = dataclasses.replace(
+                base, net=name, seed=seed, data=settings.data or base.data, trainer=trainer
+            )
+            if settings.steps is not None:
+                chosen = dataclasses.replace(chosen, steps=settings.steps, minutes=None)
+            chosen.check()
+            runs.append(chosen)
+    return runs
+
+
+def _train_all(
+    runs: Sequence[PretrainSettings], folder: Path, console: Console, stop: threading.Event
+) -> dict[str, dict[int, Path]]:
+    """Train what is not trained yet; the folders of finished runs by net and seed."""
+    from zerogames.pretrain.progress import ProgressDisplay
+    from zerogames.pretrain.run import PretrainRun
+
+    done: dict[str, dict[int, Path]] = {}
+    for number, settings in enumerate(runs, 1):
+        assert settings.net is not None
+        out = folder / f"{settings.net}-seed{settings.seed}"
+        console.rule(f"{number} of {len(runs)}: {settings.net}, seed {settings.seed}")
+        with ProgressDisplay(console) as display:
+            run = PretrainRun(dataclasses.replace(settings, out=out), display, stop)
+            with stop_on_signals(stop):
+                run.run()
+        if stop.is_set():
+            break
+        done.setdefault(settings.net, {})[settings.seed] = out
+    return done
+
+
+def _report(
+    done: dict[str, dict[int, Path]],
+    runs: Sequence[PretrainSettings],
+    folder: Path,
+    console: Console,
+) -> None:
+    from zerogames.pretrain.comparison import collect, make_table, write_comparison
+
+    compared = collect(done)
+    first = runs[0]
+    data = ", ".join(path.name for path in first.data)
+    limit = f"{first.steps:,} steps" if first.steps else f"{first.minutes or 20:g} minutes"
+    write_comparison(
+        folder,
+        compared,
+        title=f"Nets for {first.game}",
+        note=f"Data: {data}; {limit} with batches of {first.trainer.batch_size}.",
+    )
+    console.print(Markdown(make_table(compared)))
+    console.print(f"report: {folder / 'comparison.md'}", highlight=False, soft_wrap=True)

@@ -1,0 +1,167 @@
+"""Several nets, each trained with several seeds on the same data: the papers' table."""
+
+import json
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from zerogames.atomic import write_text_atomically
+from zerogames.nets import fold_norms, load_net
+from zerogames.pretrain.statistics import mean_and_deviation, welch_test
+from zerogames.train.journal import read_lines
+
+SPEED_BATCH = 100
+"""Positions of a batch, as in the papers' tables."""
+_ROUNDS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """Validations of one run."""
+
+    steps: tuple[int, ...]
+    accuracy: tuple[float, ...]
+    value_mse: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """One net with all its runs."""
+
+    name: str
+    parameters: int
+    speed: float
+    """Positions per CPU second of one thread at batch 100."""
+    curves: Mapping[int, Curve]
+    """By seed."""
+
+    @property
+    def accuracies(self) -> list[float]:
+        """At the end of each run."""
+        return [curve.accuracy[-1] for curve in self.curves.values()]
+
+    @property
+    def value_mses(self) -> list[float]:
+        """At the end of each run."""
+        return [curve.value_mse[-1] for curve in self.curves.values()]
+
+
+def read_curve(folder: Path) -> Curve | None:
+    """The validations of a run; None if there is none yet."""
+    lines = [line for line in read_lines(folder / "metrics.jsonl") if "validation" in line]
+    if not lines:
+        return None
+    return Curve(
+        steps=tuple(int(line["step"]) for line in lines),
+        accuracy=tuple(float(line["validation"]["policy_accuracy"]) for line in lines),
+        value_mse=tuple(float(line["validation"]["value_mse"]) for line in lines),
+    )
+
+
+def collect(folders: Mapping[str, Mapping[int, Path]]) -> list[Compared]:
+    """Read the runs of every net by seed, and measure the nets' speed."""
+    found = {}
+    for name, by_seed in folders.items():
+        curves = {seed: read_curve(folder) for seed, folder in by_seed.items()}
+        whole = {seed: curve for seed, curve in curves.items() if curve is not None}
+        if whole:
+            found[name] = whole
+    nets = {name: folders[name][min(curves)] / "net.safetensors" for name, curves in found.items()}
+    speeds = measure_speeds(nets)
+    return [
+        Compared(
+            name=name, parameters=_parameters(nets[name]), speed=speeds[name], curves=found[name]
+        )
+        for name in found
+    ]
+
+
+def _parameters(path: Path) -> int:
+    return sum(parameter.numel() for parameter in load_net(path)[0].parameters())
+
+
+@torch.inference_mode()
+def measure_speeds(nets: Mapping[str, Path]) -> dict[str, float]:
+    """Positions per CPU second of one thread; the nets take turns, the best round counts."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        models = {name: fold_norms(load_net(path)[0]) for name, path in nets.items()}
+        best = dict.fromkeys(models, 0.0)
+        for _ in range(_ROUNDS + 1):  # the first one warms up and is never the best by much
+            for name, model in models.items():
+                model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+                planes = torch.zeros(SPEED_BATCH, *model.input_shape)
+                start = time.process_time()
+                model.evaluate(planes.contiguous(memory_format=torch.channels_last))
+                best[name] = max(best[name], SPEED_BATCH / (time.process_time() - start))
+        return best
+    finally:
+        torch.set_num_threads(threads)
+
+
+def make_table(compared: Sequence[Compared]) -> str:
+    """The papers' table as Markdown; the t-tests are against the first net."""
+    lines = [
+        "| net | parameters | positions/s | seeds | accuracy | p | value MSE | MSE / 4 | p |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in compared:
+        accuracy, value = _shown(row.accuracies, 100, "%"), _shown(row.value_mses)
+        quarter = _shown([mse / 4 for mse in row.value_mses])
+        tests = (
+            _p(row.accuracies, compared[0].accuracies) if row is not compared[0] else "-",
+            _p(row.value_mses, compared[0].value_mses) if row is not compared[0] else "-",
+        )
+        lines.append(
+            f"| `{row.name}` | {row.parameters:,} | {row.speed:,.0f} | {len(row.curves)} "
+            f"| {accuracy} | {tests[0]} | {value} | {quarter} | {tests[1]} |"
+        )
+    return "\n".join(lines)
+
+
+def _shown(values: Iterable[float], scale: float = 1, unit: str = "") -> str:
+    mean, deviation = mean_and_deviation([scale * value for value in values])
+    digits = 2 if unit else 4
+    spread = "" if math.isnan(deviation) else f" ± {deviation:.{digits}f}"
+    return f"{mean:.{digits}f}{spread}{unit}"
+
+
+def _p(a: Sequence[float], b: Sequence[float]) -> str:
+    p = welch_test(a, b)
+    return "-" if math.isnan(p) else f"{p:.3f}"
+
+
+def write_comparison(folder: Path, compared: Sequence[Compared], *, title: str, note: str) -> None:
+    """Write `comparison.md`, `comparison.json` and `comparison.png`."""
+    from zerogames.pretrain.plot import plot_comparison
+
+    plot_comparison(compared, folder / "comparison.png", title=title)
+    text = (
+        f"# {title}\n\n{note}\n\n{make_table(compared)}\n\n"
+        "Mean ± standard deviation over the seeds at the last validation; p by Welch's t-test "
+        "against the first net; positions per CPU second of one thread, batch "
+        f"{SPEED_BATCH}, torch.\n\n![curves](comparison.png)\n"
+    )
+    write_text_atomically(folder / "comparison.md", text)
+    table = [
+        {
+            "net": row.name,
+            "parameters": row.parameters,
+            "positions_per_cpu_s": row.speed,
+            "runs": {
+                str(seed): {
+                    "step": c.steps,
+                    "policy_accuracy": c.accuracy,
+                    "value_mse": c.value_mse,
+                }
+                for seed, c in row.curves.items()
+            },
+        }
+        for row in compared
+    ]
+    write_text_atomically(folder / "comparison.json", json.dumps(table, indent=1) + "\n")

@@ -1,0 +1,81 @@
+"""The papers' curves as a picture."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zerogames.pretrain.statistics import mean_and_deviation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from zerogames.pretrain.comparison import Compared, Curve
+
+
+def plot_comparison(compared: Sequence["Compared"], path: Path, *, title: str) -> None:
+    """Write a PNG: accuracy above, value error below; by steps, parameters and speed."""
+    # Slow to import, and most commands do not draw.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(15, 8), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(2, 3)
+    for row, (name, pick, scale) in enumerate(_FIGURES):
+        _draw_curves(panels[row][0], compared, pick, scale)
+        _draw_points(panels[row][1], compared, pick, scale, lambda net: net.parameters / 1e6)
+        _draw_points(panels[row][2], compared, pick, scale, lambda net: net.speed)
+        labels = ("steps", "million parameters", "positions per CPU second")
+        for axes, label in zip(panels[row], labels, strict=True):
+            axes.set_xlabel(label)
+            axes.set_ylabel(name)
+            axes.grid(alpha=0.3)
+    handles, names = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=min(6, len(names)))
+    figure.suptitle(title)
+    figure.savefig(path, dpi=110, format="png")
+
+
+_FIGURES: tuple[tuple[str, Callable[["Curve"], tuple[float, ...]], float], ...] = (
+    ("policy accuracy, %", lambda curve: curve.accuracy, 100),
+    ("value MSE", lambda curve: curve.value_mse, 1),
+)
+
+
+def _draw_curves(
+    axes: "Axes",
+    compared: Sequence["Compared"],
+    pick: Callable[["Curve"], tuple[float, ...]],
+    scale: float,
+) -> None:
+    """The mean over the seeds, with a band of one deviation."""
+    for number, net in enumerate(compared):
+        curves = list(net.curves.values())
+        steps = [step for step in curves[0].steps if all(step in c.steps for c in curves)]
+        rows = [
+            mean_and_deviation([scale * pick(c)[c.steps.index(step)] for c in curves])
+            for step in steps
+        ]
+        means, deviations = np.array(rows).T
+        color = f"C{number}"
+        axes.plot(steps, means, marker=".", color=color, label=net.name)
+        if len(curves) > 1:
+            axes.fill_between(steps, means - deviations, means + deviations, color=color, alpha=0.2)
+
+
+def _draw_points(
+    axes: "Axes",
+    compared: Sequence["Compared"],
+    pick: Callable[["Curve"], tuple[float, ...]],
+    scale: float,
+    place: Callable[["Compared"], float],
+) -> None:
+    for number, net in enumerate(compared):
+        mean, deviation = mean_and_deviation(
+            [scale * pick(curve)[-1] for curve in net.curves.values()]
+        )
+        error = 0.0 if np.isnan(deviation) else deviation
+        axes.errorbar([place(net)], [mean], yerr=[error], marker="o", capsize=4, color=f"C{number}")
+    axes.margins(x=0.25, y=0.2)
