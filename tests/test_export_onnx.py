@@ -41,6 +41,7 @@ GO = [
     ("go:size=9", "mobile.conv.avg.bin.1.8.16"),
     ("go:size=13", "mobile.conv.avg.bin.1.8.16+pass"),
     ("go", "mob_rng_1x8+leela-18"),
+    ("go:size=9", "mob_3x3_1x8+ownership+score"),
     ("go:size=25", "cnx_rng_1x8+points+gap"),
     *[("go:size=5", name) for name in NAMED],
 ]

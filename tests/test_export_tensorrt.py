@@ -125,6 +125,11 @@ def test_damaged_engines_are_refused(tmp_path: Path) -> None:
     info_path(out).write_text(text.replace('"batch"', '"bach"'))
     with pytest.raises(zerogames.UserError, match=r"net\.engine\.json: wrong at"):
         read_engine(out)
+    for old, new in (('"encoding"', '"other"'), ("1,\n    64", "65,\n    64")):
+        assert old in text
+        info_path(out).write_text(text.replace(old, new))
+        with pytest.raises(zerogames.UserError, match="is damaged"):
+            read_engine(out)
     info_path(out).unlink()
     with pytest.raises(zerogames.UserError, match=r"net\.engine\.json: No such file"):
         read_engine(out)

@@ -44,7 +44,8 @@ class TensorRTEvaluator:
             batch_size=best, threads=1, device="cuda", precision=info.net["precision"]
         )
         self._messages = Messages()
-        self._runtime = trt.Runtime(make_logger(trt, self._messages))
+        self._logger = make_logger(trt, self._messages)
+        self._runtime = trt.Runtime(self._logger)
         self._engine = self._runtime.deserialize_cuda_engine(engine)
         if self._engine is None:
             reason = self._messages.errors[0] if self._messages.errors else "no reason given"
@@ -53,14 +54,14 @@ class TensorRTEvaluator:
 
     def evaluate(self, planes: NDArray[np.float32]) -> Evaluation:
         """Judge planes `[B, P, H, W]`; a batch larger than the engine's goes in parts."""
+        spans = list(split_batch(len(planes), self._largest))
         parts: list[dict[str, NDArray[np.float32]]] = []
-        for number, (first, last) in enumerate(split_batch(len(planes), self._largest)):
+        for number, (first, last) in enumerate(spans):
             slot = self._slots[number % SLOTS]
             if number >= SLOTS:
                 parts.append(slot.finish())
             slot.start(planes[first:last], padded=max(last - first, self._smallest))
-        waiting = min(SLOTS, -(-len(planes) // self._largest))
-        for number in range(len(parts), len(parts) + waiting):
+        for number in range(len(parts), len(spans)):
             parts.append(self._slots[number % SLOTS].finish())
         joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return Evaluation(joined[OUTPUT_POLICY], joined[OUTPUT_WDL], joined.get(OUTPUT_MOVES_LEFT))

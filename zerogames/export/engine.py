@@ -21,6 +21,8 @@ from zerogames.export.formats import BatchSizes
 from zerogames.export.names import INPUT_PLANES
 
 ENGINE_FORMAT = 1
+DESCRIBED = {"game", "encoding", "precision"}
+"""Texts that an evaluator needs."""
 
 
 @checked_dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
@@ -71,6 +73,9 @@ def read_engine(path: Path) -> tuple[bytes, EngineInfo]:
         raise UserError(f"{info_path(path)}: wrong at {where}: {first['msg']}") from None
     if info.format != ENGINE_FORMAT or hashlib.sha256(engine).hexdigest() != info.sha256:
         raise UserError(f"{info_path(path)} does not describe {path}; export the net again")
+    smallest, best, largest = info.batch
+    if not 1 <= smallest <= best <= largest or not DESCRIBED <= set(info.net):
+        raise UserError(f"{info_path(path)} is damaged; export the net again")
     return engine, info
 
 
