@@ -74,7 +74,7 @@ def read_engine(path: Path) -> tuple[bytes, EngineInfo]:
     if info.format != ENGINE_FORMAT or hashlib.sha256(engine).hexdigest() != info.sha256:
         raise UserError(f"{info_path(path)} does not describe {path}; export the net again")
     smallest, best, largest = info.batch
-    if not 1 <= smallest <= best <= largest or not DESCRIBED <= set(info.net):
+    if not 1 <= smallest <= best <= largest or not set(info.net) >= DESCRIBED:
         raise UserError(f"{info_path(path)} is damaged; export the net again")
     return engine, info
 
