@@ -1,3 +1,5 @@
+import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -6,6 +8,7 @@ import pytest
 import zerogames
 from zerogames.evaluate import open_evaluator
 from zerogames.evaluate.opening import exported_onnx, net_version
+from zerogames.export.cache import mark_used, prune_cache
 from zerogames.nets import build_model, save_net
 
 
@@ -64,7 +67,14 @@ def test_the_cache_keeps_what_was_used_last(net: Path, monkeypatch: pytest.Monke
     for seed in range(4):
         save_net(net, build_model(game.parse_net("res_3x3_1x8"), game, seed=seed))
         paths.append(exported_onnx(net, net_version(net), game))
+    # What was used just now stays: another process may be about to read it.
+    assert all(path.exists() for path in paths)
+    for age, path in enumerate(reversed(paths)):
+        os.utime(path, times=(time.time() - 7200 - age,) * 2)
+    prune_cache()
     assert [path.exists() for path in paths] == [False, False, True, True]
+    assert not mark_used(paths[0])
+    assert not paths[0].exists()
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:

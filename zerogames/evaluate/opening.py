@@ -85,11 +85,11 @@ def _open_onnx(request: Request) -> Evaluator:
 
 def exported_onnx(net: Path, version: str, game: Game) -> Path:
     """The ONNX form of a net for a board size, exported once and kept by content."""
-    from zerogames.export.cache import EXPORT_VERSION, cache_folder, prune_cache
+    from zerogames.export.cache import EXPORT_VERSION, cache_folder, mark_used, prune_cache
 
     size = "x".join(map(str, game.spec.observation_shape))
     path = cache_folder() / f"{version}-{size}-v{EXPORT_VERSION}.onnx"
-    if not path.exists():
+    if not mark_used(path):
         from zerogames.export.onnx_file import export_onnx
         from zerogames.nets import load_net
 
@@ -97,7 +97,6 @@ def exported_onnx(net: Path, version: str, game: Game) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         export_onnx(model, game, path)
         prune_cache()
-    path.touch()  # used just now
     return path
 
 

@@ -94,19 +94,18 @@ def exported_int8(
         named: The file the user named, if `net` was converted from it.
     """
     from zerogames.evaluate.opening import exported_onnx
-    from zerogames.export.cache import cache_folder, prune_cache
+    from zerogames.export.cache import cache_folder, mark_used, prune_cache
 
     own = export_path(named or net)
     if own.is_file() and _is_export_of(own, version, game):
         return own
     size = "x".join(map(str, game.spec.observation_shape))
     path = cache_folder() / f"{version}-{size}-int8-v{INT8_VERSION}.onnx"
-    if not path.exists():
+    if not mark_used(path):
         model = onnx.load(exported_onnx(net, version, game))
         quantized = quantize_net(model, game, encoding)
         write_int8(quantized, path, version=version, game=game, encoding=encoding)
         prune_cache()
-    path.touch()  # used just now
     return path
 
 
