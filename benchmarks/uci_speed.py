@@ -10,6 +10,7 @@ import argparse
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -35,31 +36,38 @@ LC0_NODES_PER_S = 1661
 """Of lc0 with the same net on two cores of such a machine."""
 
 
-def side_by_side(evaluators: list[Evaluator], planes: NDArray[np.float32], seconds: float) -> float:
+Clock = Callable[[], float]
+
+
+def side_by_side(
+    evaluators: list[Evaluator], planes: NDArray[np.float32], seconds: float, clock: Clock
+) -> float:
     """Positions per second of evaluators in a thread each."""
     counts = [0] * len(evaluators)
-    end = time.perf_counter() + seconds
+    end = clock() + seconds
 
     def work(index: int) -> None:
-        while time.perf_counter() < end:
+        while clock() < end:
             evaluators[index].evaluate(planes)
             counts[index] += len(planes)
 
     threads = [threading.Thread(target=work, args=(index,)) for index in range(len(evaluators))]
-    start = time.perf_counter()
+    start = clock()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return sum(counts) / (time.perf_counter() - start)
+    return sum(counts) / (clock() - start)
 
 
-def best_batch(evaluator: Evaluator, planes: NDArray[np.float32], seconds: float) -> int:
+def best_batch(
+    evaluator: Evaluator, planes: NDArray[np.float32], seconds: float, clock: Clock
+) -> int:
     rates = {}
     for batch in BATCHES:
         part = np.ascontiguousarray(planes[:batch])
         evaluator.evaluate(part)
-        rates[batch] = side_by_side([evaluator], part, seconds)
+        rates[batch] = side_by_side([evaluator], part, seconds, clock)
     return max(rates, key=lambda batch: rates[batch])
 
 
@@ -67,11 +75,13 @@ def measure(
     net: Path, *, threads: int, precision: str, batch: int, args: argparse.Namespace
 ) -> None:
     game = zerogames.get_game("chess")
+    clock: Clock = time.process_time if args.cpu_time else time.perf_counter
+    second = "CPU second" if args.cpu_time else "s"
     evaluator = open_evaluator(game, net=net, threads=threads, precision=precision)
     others = [open_evaluator(game, net=net, threads=1, precision=precision) for _ in range(threads)]
     states = [game.parse_state(fen) for fen in POSITIONS]
     planes = np.stack([states[row % len(states)].observe(evaluator.encoding) for row in range(256)])
-    raw_batch = best_batch(evaluator, planes, args.seconds / 2)
+    raw_batch = best_batch(evaluator, planes, args.seconds / 2, clock)
     part = np.ascontiguousarray(planes[:raw_batch])
     settings = search_preset("engine", early_stop=False)
     searched, nodes, raw, lanes = [], [], [], []
@@ -80,19 +90,20 @@ def measure(
         for state in states:
             thinker = Thinker(game, evaluator, settings=settings, batch=batch)
             thinker.set_position(state)
+            began = clock()
             thought = thinker.think(ThinkLimits(nodes=args.nodes))
             rows, visits = rows + thought.evaluations, visits + thought.nodes
-            elapsed += thought.elapsed_s
+            elapsed += clock() - began
         searched.append(rows / elapsed)
         nodes.append(visits / elapsed)
-        raw.append(side_by_side([evaluator], part, args.seconds))
+        raw.append(side_by_side([evaluator], part, args.seconds, clock))
         if threads > 1:
-            lanes.append(side_by_side(others, part, args.seconds))
+            lanes.append(side_by_side(others, part, args.seconds, clock))
     label = f"{threads} thread{'s' if threads > 1 else ''}, {precision}, batch {batch}"
     report(
         f"positions judged in searches, {label}",
         sorted(searched),
-        unit="positions/s",
+        unit=f"positions/{second}",
         peer=f"the raw evaluator, batch {raw_batch}",
         peer_rates=sorted(raw),
         target=0.9,
@@ -101,14 +112,14 @@ def measure(
         report(
             f"one session of {threads} threads, raw, {precision}",
             sorted(raw),
-            unit="positions/s",
+            unit=f"positions/{second}",
             peer=f"{threads} sessions of one thread side by side",
             peer_rates=sorted(lanes),
         )
     report(
         f"nodes, {label}",
         sorted(nodes),
-        unit="nodes/s",
+        unit=f"nodes/{second}",
         peer="lc0 with the same net on two cores (recorded)",
         peer_rates=[LC0_NODES_PER_S],
         target=4.0 if precision == "int8" else 2.0,
@@ -131,6 +142,11 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=1500)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument(
+        "--cpu-time",
+        action="store_true",
+        help="count CPU seconds, for busy machines",
+    )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         net = args.net or new_net(Path(folder))
