@@ -16,7 +16,7 @@ DEFAULT_NNUE_HASH_MB = 16
 
 
 def _all_cores() -> int:
-    return min(MAX_THREADS, len(os.sched_getaffinity(0)))
+    return min(MAX_THREADS, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True, kw_only=True)
