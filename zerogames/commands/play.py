@@ -1,0 +1,95 @@
+"""Play against a net in the terminal: `zerogames play --game connect4`."""
+
+import os
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import tyro
+from rich.console import Console
+
+from zerogames.errors import UserError
+from zerogames.game import Game, parse_position
+from zerogames.registry import get_game
+
+if TYPE_CHECKING:
+    from zerogames.play.adviser import Adviser
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayOptions:
+    """Play against a net, with a drawn board, hints and taking back."""
+
+    game: str = "chess"
+    """The game with its options, e.g. go:size=9."""
+    net: Path | None = None
+    """A net file; by default the newest in `runs`, else one that came with the game, else plain
+    MCTS."""
+    side: Literal["first", "second", "random"] = "first"
+    """Yours: first is White in chess, Black in Go and Othello, red in Connect Four."""
+    level: int = 7
+    """Strength of the opponent, 1 to 10."""
+    nodes: int = 0
+    """The same, as nodes of its search for each move; 0 leaves it to the level."""
+    position: str = ""
+    """Begin there: as the game writes positions, and `moves ...` behind it if you like."""
+    precision: Literal["fp32", "int8"] = "fp32"
+    """Of the net's arithmetic."""
+    seed: int | None = None
+    """Decides what is random."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `zerogames play`."""
+    options = tyro.cli(PlayOptions, args=argv, prog="zerogames play")
+    return play(options)
+
+
+def play(options: PlayOptions) -> int:
+    """Sit down at the table."""
+    from zerogames.play.adviser import LEVELS
+    from zerogames.play.dialogue import Dialogue, choose_side
+    from zerogames.play.table import Table
+
+    if not 1 <= options.level <= len(LEVELS):
+        raise UserError(f"--level {options.level}: write a number from 1 to {len(LEVELS)}")
+    if options.nodes < 0:
+        raise UserError(f"--nodes {options.nodes}: write how many nodes a move takes")
+    game = get_game(options.game)
+    start = parse_position(game, options.position)
+    if start.result is not None:
+        raise UserError("the game is over in this position; give another one")
+    rng = random.Random(options.seed)
+    adviser = _adviser(game, options, rng.getrandbits(32))
+    adviser.set_level(options.level)
+    if options.nodes:
+        adviser.nodes = options.nodes
+    table = Table(game, start, choose_side(options.side, rng), ("you", adviser.name))
+    if sys.stdin.isatty():
+        import readline  # noqa: F401  gives `input` a history and arrow keys
+    dumb = not sys.stdout.isatty() or "NO_COLOR" in os.environ
+    console = Console(no_color=dumb, color_system=None if dumb else "truecolor")
+    Dialogue(table, adviser, console, rng=rng).run()
+    return 0
+
+
+def _adviser(game: Game, options: PlayOptions, seed: int) -> "Adviser":
+    from zerogames.evaluate import open_evaluator
+    from zerogames.nets import read_net_info
+    from zerogames.nets.foreign import resolve_net
+    from zerogames.nets.shipped import find_net
+    from zerogames.play.adviser import NetAdviser, RolloutAdviser
+
+    path, origin = options.net, ""
+    if path is None and (found := find_net(game)) is not None:
+        path, origin = found.path, f" ({found.origin})"
+    if path is None:
+        return RolloutAdviser(game, nodes=1, seed=seed)
+    evaluator = open_evaluator(
+        game, net=path, threads=os.cpu_count() or 1, precision=options.precision
+    )
+    net = game.parse_net(read_net_info(resolve_net(path)).name)
+    return NetAdviser(f"{path}{origin}", game, evaluator, nodes=1, net=net)

@@ -1,0 +1,1 @@
+"""Games between a person at a terminal and a net (`zerogames play`)."""
