@@ -128,6 +128,53 @@ def test_the_validation_set_is_held_out_and_fixed(games: Path) -> None:
     assert 0 < sum(not training.wants(key) for key in keys) < len(keys)
 
 
+def test_passes_do_not_count_for_nets_that_cannot_pass(tmp_path: Path) -> None:
+    file = tmp_path / "games.sgf"
+    points = ["aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh", "ii"]
+    texts = [
+        f"(;GM[1]FF[4]SZ[9]KM[7]RE[B+1];B[{first}];W[{second}];B[];W[])"
+        for first in points
+        for second in points
+        if first != second
+    ]
+    file.write_text("".join(texts))
+    losses = {}
+    for net in ("mobile.conv.avg.bin.1.8.16", "mobile.conv.avg.bin.1.8.16+pass"):
+        out = tmp_path / net
+        command = ["--game", "go:size=9", "--data", str(file), "--net", net, "--out", str(out)]
+        more = ["--steps", "1", "--trainer.batch-size", "32", "--reading.shuffle-buffer", "100"]
+        assert main(["pretrain", *command, *more, "--trainer.threads", "1"]) == 0
+        losses[net] = read_lines(out / "metrics.jsonl")[-1]["validation"]["policy_loss"]
+    # About log 81 for a new net; a pass that cannot be expressed would cost 10,000.
+    assert all(loss < 10 for loss in losses.values()), losses
+
+
+def test_a_configuration_keeps_its_options_of_the_game() -> None:
+    assert read_arguments(["9x9-laptop", "--game", "go"]).game == "go:size=9"
+    assert read_arguments(["9x9-laptop", "--game", "go:size=13"]).game == "go:size=13"
+    assert read_arguments([str(ROOT / "configs/go/9x9-laptop.toml")]).game == "go:size=9"
+
+
+@pytest.mark.parametrize(
+    ("game", "data", "net"),
+    [
+        ("chess", "chess/lc0-v6-chunks", "lc0/maia-1500.pb.gz"),
+        ("go:size=9", "go/leelaz-9x9-sample", "mob_3x3_1x8+gap"),
+    ],
+)
+def test_real_files_are_learnt_from(
+    shared: Path, tmp_path: Path, game: str, data: str, net: str
+) -> None:
+    file = shared / net
+    command = ["--game", game, "--data", str(shared / data)]
+    command += ["--net", str(file) if file.exists() else net, "--out", str(tmp_path / "run")]
+    command += ["--steps", "1", "--trainer.batch-size", "8", "--trainer.threads", "1"]
+    assert main(["pretrain", *command, "--validation.positions", "16"]) == 0
+    figures = read_lines(tmp_path / "run" / "metrics.jsonl")[-1]["validation"]
+    if file.exists():  # the games were played by this very net
+        assert figures["policy_accuracy"] > 0.4
+
+
 def test_ctrl_c_leaves_a_run_that_goes_on(games: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     command = [sys.executable, "-m", "zerogames", "pretrain"]

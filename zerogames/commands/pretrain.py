@@ -26,6 +26,9 @@ def read_arguments(argv: Sequence[str]) -> PretrainSettings:
     game, _ = take_option(rest, "game")
     out, _ = take_option(rest, "out")
     base = _base(config, game, out)
+    # What remains of `--game go` must not undo the options that a configuration has.
+    if config is not None:
+        _, rest = take_option(rest, "game")
     given = {argument.partition("=")[0] for argument in rest}
     if given & {"--minutes", "--steps"}:
         base = dataclasses.replace(base, minutes=None, steps=None)
@@ -56,10 +59,10 @@ def read_config(config: str, game: str | None) -> PretrainSettings:
     """The settings of a configuration, whose game may be replaced by one with other options."""
     name = split_identity(game or PretrainSettings().game)[0]
     chosen = read_settings(PretrainSettings, find_config(name, config), base=PretrainSettings())
-    if game is None:
-        return chosen
-    if split_identity(chosen.game)[0] != name:
+    if split_identity(chosen.game)[0] != name and game is not None:
         raise UserError(f"{config} is for {chosen.game}, not for {game}")
+    if game is None or game == name:  # the configuration may have options of the game
+        return chosen
     return dataclasses.replace(chosen, game=game)
 
 

@@ -6,8 +6,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from zerogames.data.sample import SampleBatch
 from zerogames.data.sources import Source
 from zerogames.data.split import Selection
 from zerogames.data.stream import SampleStream, StreamOptions
@@ -50,6 +53,7 @@ class PretrainRun:
             self.folder.checkpoints, keep_last=settings.keep_checkpoints
         )
         self.trainer, self._earlier_s = self._open_trainer(first)
+        self._unplaced = _unplaced_actions(self.game, self.trainer.model)
         self._started = time.perf_counter()
         self._waited_s = 0.0
         self.metrics = JsonLines(self.folder.metrics, last_step=self.trainer.step)
@@ -163,6 +167,7 @@ class PretrainRun:
             before = time.perf_counter()
             batch = next(stream)
             self._waited_s += time.perf_counter() - before
+            self._leave_out(batch)
             report = trainer.train_step(batch, progress=self.progress if by_clock else None)
             for name, value in report.items():
                 self._sums[name] += value
@@ -182,6 +187,12 @@ class PretrainRun:
             self._write_net({})
         else:
             self._validate(held_out)
+
+    def _leave_out(self, batch: SampleBatch) -> SampleBatch:
+        """Give no weight to moves that the net cannot express: passes, for the papers' Go nets."""
+        if len(self._unplaced):
+            batch.weights[batch.policy[:, self._unplaced].any(axis=1)] = 0
+        return batch
 
     def _report(self, learning_rate: float) -> None:
         """A line of means since the last one."""
@@ -208,7 +219,9 @@ class PretrainRun:
         playing = trainer.playing_model()
         playing.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         figures = validate(
-            playing, held_out, search_value_share=self.settings.trainer.search_value_share
+            playing,
+            map(self._leave_out, held_out),
+            search_value_share=self.settings.trainer.search_value_share,
         )
         line = {"time_s": round(self.elapsed_s, 1), "step": trainer.step, "validation": figures}
         self.metrics.add(line)
@@ -246,6 +259,14 @@ def first_model(settings: PretrainSettings, game: Game) -> Model:
             raise UserError(f"{asked}: no such file")
         return load_any_net(asked, game=game)[0]
     return build_model(game.parse_net(asked), game, seed=settings.seed)
+
+
+def _unplaced_actions(game: Game, model: Model) -> NDArray[np.intp]:
+    """Actions that the net gives no logit of its own."""
+    maps = game.heads.policy_maps
+    if model.spec.pass_logit or "conv" not in maps:
+        return np.empty(0, np.intp)
+    return np.flatnonzero(np.asarray(maps["conv"].index) < 0)
 
 
 def _is_file(net: str) -> bool:
