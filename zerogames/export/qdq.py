@@ -25,8 +25,8 @@ from zerogames.export.activations import (
 from zerogames.export.rounding import LARGEST, channel_scales, round_plainly, round_with_inputs
 
 Array = NDArray[np.float32]
-FLOAT_PARTS = ("value", "moves_left", "policy.gather", "excitation")
-"""Small layers: in int8 they would save nothing and cost accuracy."""
+FLOAT_PARTS = ("value", "moves_left", "policy.gather")
+"""Small layers, like squeeze-and-excitation: int8 would save nothing and cost accuracy."""
 _MIDDLE = 128
 """The uint8 step that means 0 in a tensor with both signs."""
 
