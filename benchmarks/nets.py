@@ -50,6 +50,8 @@ class Options:
     """Chess nets without their size."""
     batch: int = 100
     """Positions of a batch for the chess variants, as in the papers."""
+    go_batches: tuple[int, ...] = ()
+    """Batch sizes of the Go nets; by default 4 to 64, with `--full` to 512."""
     threads: int = 2
     rounds: int = 0
     """Rounds in which all nets take turns; 0 for 2 (quick), 5 (full) or 3."""
@@ -216,6 +218,7 @@ def bench_go(game: Game, options: Options) -> None:
     batches = (4, 32) if options.quick else (4, 8, 16, 32, 64, 128, 256, 512)
     if not options.full:
         batches = tuple(batch for batch in batches if batch <= 64)
+    batches = options.go_batches or batches
     rows = []
     for batch in batches:
         works = {net: inference(game, net, batch) for net in GO_NETS}
