@@ -1,0 +1,62 @@
+"""Training with Ray's actors against training in one process: positions learnt from per second.
+
+    python benchmarks/training_loop.py [--workers 2] [--generations 6]
+
+Both do the same rounds of self-play and training; the first round, with all starting, is left out.
+"""
+
+import argparse
+import dataclasses
+import io
+import os
+import tempfile
+from pathlib import Path
+
+from measure import report
+from rich.console import Console
+from zerogames_selfplay.training.command import read_arguments, run_training
+from zerogames_selfplay.training.journal import METRICS_NAME, read_lines
+from zerogames_selfplay.training.settings import TrainSettings
+
+
+def loop_rate(settings: TrainSettings) -> float:
+    """Positions per second from the end of the first round to the end of the last."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        run_training(dataclasses.replace(settings, out=out), Console(file=io.StringIO()))
+        lines = read_lines(out / METRICS_NAME)
+        first, last = lines[0], lines[-1]
+        return float(last["positions"] - first["positions"]) / (last["time_s"] - first["time_s"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--generations", type=int, default=4)
+    parser.add_argument("--positions", type=int, default=8192)
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    settings = dataclasses.replace(
+        read_arguments(["--game", "connect4", "--preset", "quick", "--rating.share", "0"]),
+        minutes=None,
+        generations=options.generations,
+        generation_positions=options.positions,
+        first_positions=options.positions,
+    )
+    here: list[float] = []
+    actors: list[float] = []
+    for _ in range(options.runs):  # interleaved, since machines are noisy
+        here.append(loop_rate(settings))
+        actors.append(loop_rate(dataclasses.replace(settings, workers=options.workers)))
+    report(
+        f"train connect4 {settings.net} {options.workers} Ray workers",
+        sorted(actors),
+        unit="positions/s",
+        peer="the loop in one process",
+        peer_rates=sorted(here),
+        target=0.85,
+    )
+
+
+if __name__ == "__main__":
+    main()
