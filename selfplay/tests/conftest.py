@@ -1,12 +1,17 @@
 """What the tests of the search share: a tiny net that is the same in any batch, and a loop."""
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from zerogames.search import FinishedGame, Pool, Search
+
+# The tests import small_runs.py beside them.
+sys.path.insert(0, str(Path(__file__).parent))
 
 Planes = NDArray[np.float32]
 Answer = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]

@@ -1,67 +1,17 @@
 """The loop in one process: it learns, goes on where it was, and its sums add up."""
 
 import dataclasses
-import json
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
-from zerogames_selfplay.training.command import read_arguments, run_training
+from small_runs import check_sums, tiny, train
+from zerogames_selfplay.training.command import read_arguments
 from zerogames_selfplay.training.folder import read_run_settings, steps_in
 from zerogames_selfplay.training.journal import read_lines
-from zerogames_selfplay.training.settings import GateSettings, RatingSettings, TrainSettings
+from zerogames_selfplay.training.settings import GateSettings, RatingSettings
 
-from zerogames.data.shard import read_shard, shard_paths
 from zerogames.errors import UserError
 from zerogames.nets import load_net
-from zerogames.search_settings import PoolSettings, search_preset
-from zerogames.train import TrainerSettings, WindowSettings
-
-
-def tiny(out: Path, **changes: object) -> TrainSettings:
-    settings = TrainSettings(
-        game="connect4",
-        net="res_3x3_1x8",
-        out=out,
-        generations=2,
-        lanes=1,
-        generation_positions=256,
-        first_positions=256,
-        search=search_preset("gumbel", simulations=4, cache_mebibytes=1),
-        pool=PoolSettings(parallel_games=16),
-        trainer=TrainerSettings(batch_size=32, warmup_steps=4, threads=1, schedule="cosine"),
-        window=WindowSettings(min_positions=400),
-        rating=RatingSettings(share=0.0),
-    )
-    return dataclasses.replace(settings, **changes)  # type: ignore[arg-type]
-
-
-def train(settings: TrainSettings) -> str:
-    """Run to the end; what was printed."""
-    text = StringIO()
-    assert run_training(settings, Console(file=text, width=200)) == 0
-    return text.getvalue()
-
-
-def check_sums(out: Path, settings: TrainSettings) -> None:
-    """What the checkpoint, the metrics and the shards say of each other."""
-    step = steps_in(out / "checkpoints")[-1]
-    state = json.loads((out / f"checkpoints/step-{step:08d}/trainer.json").read_text())["state"]
-    ledger = state["extra"]["ledger"]
-    paths = shard_paths(out / "shards")
-    games = [game for path in paths for game in read_shard(path)]
-    positions = sum(len(game.actions) for game in games)
-    batch = settings.trainer.batch_size
-    assert sorted(ledger["shards"]) == [path.name for path in paths]
-    assert state["extra"]["window"]["total_positions"] == positions
-    assert state["step"] == step
-    assert state["samples"] == step * batch
-    assert ledger["due_samples"] + state["samples"] == pytest.approx(positions * settings.reuse)
-    assert state["extra"]["window"]["draws"] == step
-    lines = read_lines(out / "metrics.jsonl")
-    assert [line["step"] for line in lines] == sorted({line["step"] for line in lines})
-    assert lines[-1]["generation"] == ledger["generation"]
 
 
 def test_a_run_goes_on_in_its_folder_and_the_sums_add_up(tmp_path: Path) -> None:

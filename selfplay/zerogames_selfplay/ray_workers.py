@@ -4,17 +4,18 @@ Actors write their own shards, so a finished game never travels: what an actor h
 it died counts, what it had only in memory is given up, and its successor plays on with new seeds.
 """
 
+import contextlib
 import dataclasses
 import logging
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayError, RayTaskError
+from ray.exceptions import RayActorError, RayTaskError
 
 from zerogames.data.shard import read_shard
 from zerogames.errors import UserError
@@ -52,12 +53,7 @@ class SelfplayActor:
         prefix: str,
         share: Share,
     ) -> None:
-        # The net is read once and its file removed: a killed actor would leave it behind.
-        with tempfile.TemporaryDirectory(prefix="zerogames-") as net_folder:
-            path = None
-            if net is not None:
-                path = Path(net_folder) / "net.safetensors"
-                path.write_bytes(net)
+        with _net_file(net) as path:
             self._worker = Worker(
                 dataclasses.replace(settings, lanes=settings.lanes or 1),
                 net=path,
@@ -73,6 +69,21 @@ class SelfplayActor:
             self._worker.close()
         return self._report()
 
+    def pause(self) -> Report:
+        """Rest, with every finished game written."""
+        self._worker.pause()
+        return self._report()
+
+    def resume(self) -> None:
+        """Play on."""
+        self._worker.resume()
+
+    def use_net(self, net: bytes) -> None:
+        """Play on with another net."""
+        with _net_file(net) as path:
+            assert path is not None
+            self._worker.use_net(path)
+
     def close(self) -> Report:
         """Stop and write every finished game."""
         self._worker.close()
@@ -85,6 +96,18 @@ class SelfplayActor:
             running=self._worker.running,
             pid=os.getpid(),
         )
+
+
+@contextlib.contextmanager
+def _net_file(net: bytes | None) -> Iterator[Path | None]:
+    """A file of the net that is gone afterwards: a killed actor would leave it behind."""
+    if net is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="zerogames-") as folder:
+        path = Path(folder) / "net.safetensors"
+        path.write_bytes(net)
+        yield path
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -106,7 +129,14 @@ class RayWorkers:
     """The driver's side; the same methods as a `Worker`."""
 
     def __init__(
-        self, settings: SelfplaySettings, *, net: Path | None, folder: Path, prefix: str, seed: int
+        self,
+        settings: SelfplaySettings,
+        *,
+        net: Path | None,
+        folder: Path,
+        prefix: str,
+        seed: int,
+        call_s: float = _CALL_S,
     ) -> None:
         self._settings = settings
         self._folder = folder.resolve()
@@ -116,7 +146,8 @@ class RayWorkers:
         self.restarts = 0
         self._owns_ray = not ray.is_initialized()
         if self._owns_ray:
-            _start_ray(settings)
+            start_ray(settings.ray_address, num_cpus=max(1, settings.workers))
+        self._call_s = call_s
         self._net = ray.put(None if net is None else net.read_bytes())
         self._remote = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(SelfplayActor)
         workers = max(1, settings.workers)
@@ -142,7 +173,7 @@ class RayWorkers:
             self._settings, self._net, str(self._folder), self._life_prefix(slot), share
         )
         slot.actor, slot.report = actor, None
-        slot.call = actor.run.remote(_CALL_S)
+        slot.call = actor.run.remote(self._call_s)
 
     def _life_prefix(self, slot: _Slot) -> str:
         return f"{self._prefix}-w{slot.index:03d}-{slot.life:03d}"
@@ -176,13 +207,13 @@ class RayWorkers:
         try:
             slot.report = ray.get(call)
         except RayTaskError as error:
-            raise _cause(error) from None
+            raise task_cause(error) from None
         except RayActorError:
             self._bury(slot)
             return
         assert slot.report is not None
         if slot.report.running:
-            slot.call = slot.actor.run.remote(_CALL_S)
+            slot.call = slot.actor.run.remote(self._call_s)
         else:
             self._retire(slot, slot.report)
 
@@ -217,6 +248,34 @@ class RayWorkers:
         slot.done = games is not None and games <= 0
         slot.restart_at = time.monotonic() + _RESTART_PAUSE_S
 
+    def pause(self) -> None:
+        """Let all workers rest, with every finished game written."""
+        living = [slot for slot in self._slots if slot.actor is not None]
+        for slot in living:
+            slot.call = slot.actor.pause.remote()
+        for slot in living:
+            try:
+                slot.report = ray.get(slot.call)
+            except RayTaskError as error:
+                raise task_cause(error) from None
+            except RayActorError:
+                self._bury(slot)
+            slot.call = None
+
+    def use_net(self, net: Path) -> None:
+        """Play on with another net: it travels once, whoever needs it."""
+        self._net = ray.put(net.read_bytes())
+        for slot in self._slots:
+            if slot.actor is not None:
+                slot.actor.use_net.remote(self._net)
+
+    def resume(self) -> None:
+        """Play on after `pause`."""
+        for slot in self._slots:
+            if slot.actor is not None and slot.call is None:
+                slot.actor.resume.remote()
+                slot.call = slot.actor.run.remote(self._call_s)
+
     def pids(self) -> list[int]:
         """Processes of the living actors that have reported."""
         return [slot.report.pid for slot in self._slots if slot.report is not None]
@@ -240,7 +299,7 @@ class RayWorkers:
                 try:
                     self._retire(slot, ray.get(slot.call))
                 except RayTaskError as error:
-                    raise _cause(error) from None
+                    raise task_cause(error) from None
                 except RayActorError:
                     self._bury(slot)
         finally:
@@ -252,23 +311,27 @@ def _part(games: int | None, index: int, workers: int) -> int | None:
     return None if games is None else (games - index + workers - 1) // workers
 
 
-def _cause(error: RayTaskError) -> BaseException:
+def task_cause(error: RayTaskError) -> BaseException:
     """What went wrong inside the actor, as if it had happened here."""
     cause = error.cause
     return cause if isinstance(cause, UserError | OSError) else error
 
 
-def _start_ray(settings: SelfplaySettings) -> None:
+def start_ray(address: str | None, *, num_cpus: int) -> None:
+    """Join the cluster at `address`, or start a local one that may run `num_cpus` actors."""
     try:
-        if settings.ray_address is not None:
-            ray.init(address=settings.ray_address, log_to_driver=False, logging_level=logging.ERROR)
+        if address is not None:
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         else:
             ray.init(
-                num_cpus=max(1, settings.workers),
+                num_cpus=num_cpus,
                 include_dashboard=False,
                 log_to_driver=False,
                 logging_level=logging.ERROR,
+                # Ray would let actors yield to everything else on the machine.
+                _system_config={"worker_niceness": 0},
             )
-    except (ConnectionError, RayError, ValueError) as error:
+    except Exception as error:  # Ray raises plain ones, e.g. after its 30 s for a start
         reason = str(error).partition("\n")[0]
-        raise UserError(f"Ray cluster '{settings.ray_address}': {reason}") from None
+        where = f"Ray cluster '{address}'" if address else "starting Ray"
+        raise UserError(f"{where}: {reason}") from None

@@ -32,6 +32,8 @@ class Worker:
     ) -> None:
         self._game = get_game(settings.game)
         self._settings = settings
+        self.restarts = 0
+        """Lanes are not replaced: an error in one ends the run."""
         self._stop = threading.Event()
         self._playing = threading.Event()
         self._playing.set()

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from safetensors import SafetensorError
@@ -27,6 +28,9 @@ from zerogames_selfplay.training.panel import print_train_summary
 from zerogames_selfplay.training.run import Run
 from zerogames_selfplay.training.settings import TrainSettings
 
+if TYPE_CHECKING:
+    from zerogames_selfplay.training.crew import Crew
+
 _LIMITS = ("steps", "generations", "forever")
 
 
@@ -37,9 +41,9 @@ def main(argv: Sequence[str]) -> int:
 
 def read_arguments(argv: Sequence[str]) -> TrainSettings:
     """Defaults, then the game's preset or the folder's own settings, then the command line."""
-    game, _ = take_option(argv, "game")
+    game, rest = take_option(argv, "game")
     out, _ = take_option(argv, "out")
-    preset, rest = take_option(argv, "preset")
+    preset, rest = take_option(rest, "preset")
     algorithm, rest = take_option(rest, "search.preset")
     simulations, rest = take_option(rest, "simulations")
     base = _base(game, out, preset)
@@ -73,7 +77,8 @@ def _base(game: str | None, out: str | None, preset: str | None) -> TrainSetting
     if file is None:
         return base
     chosen = read_settings(TrainSettings, file, base=base)
-    return chosen if game is None else dataclasses.replace(chosen, game=game)
+    # A name alone leaves the options to the preset: `--game go --preset 7x7`.
+    return chosen if game is None or ":" not in game else dataclasses.replace(chosen, game=game)
 
 
 def _default_preset(game: str) -> Path | None:
@@ -103,31 +108,43 @@ def run_training(settings: TrainSettings, console: Console) -> int:
 
 
 def _train(settings: TrainSettings, game: Game, folder: TrainFolder, console: Console) -> int:
-    from zerogames_selfplay.training.learner import Learner
-    from zerogames_selfplay.training.loop import train_here
+    from zerogames_selfplay.training.crew import crew_for
+    from zerogames_selfplay.training.loop import note_best
 
-    learner = Learner.open(settings, game, folder)
-    run = Run(settings, game, folder, console, learner.report())
-    run.status.net = learner.trainer.model.spec.name
-    _greet(run)
-    with _stop_signals(run), run.panel:
-        try:
-            train_here(run, learner)
-            if not run.stop.is_set() and settings.rating.share:
-                _rate_last(run)
-            learner.best_step = run.best_step
-            learner.finish(run.status.elapsed_s)
-            run.take_notes(learner.report())
-        finally:
-            learner.close()
-            run.journal.close()
+    with crew_for(settings, game, folder) as crew:
+        learner = crew.learner
+        run = Run(
+            settings,
+            game,
+            folder,
+            console,
+            learner.report(),
+            net_name=learner.net_name,
+            judge=crew.judge,
+        )
+        _greet(run)
+        with _stop_signals(run), run.panel:
+            try:
+                _work(run, crew)
+                note_best(run, learner)
+                learner.finish(run.status.elapsed_s)
+                run.take_notes(learner.report())
+            finally:
+                run.journal.close()
     return _end(run, console)
 
 
-def _rate_last(run: Run) -> None:
-    lines = run.journal.ratings.lines
-    if run.playing_step and (not lines or lines[-1]["step"] < run.playing_step):
-        run.rate()
+def _work(run: Run, crew: "Crew") -> None:
+    if run.finished:
+        return
+    players = crew.make_players(run.first_net(crew.learner.write_net()))
+    try:
+        crew.train(run, players)
+        run.show("stopping", "writing the last games")
+    finally:
+        players.close()
+        run.status.selfplay = players.counts()
+    crew.judge.finish(run)
 
 
 def _greet(run: Run) -> None:
@@ -138,6 +155,7 @@ def _greet(run: Run) -> None:
         f"{run.game.spec.identity}: net {run.status.net}, {search.algorithm} with "
         f"{search.simulations} simulations; {begun} in {run.folder.path}"
     )
+    run.take_notes(report)
 
 
 def _end(run: Run, console: Console) -> int:

@@ -5,7 +5,6 @@ killed goes on where the checkpoint was made: shards that came later are taken i
 """
 
 import dataclasses
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,9 +15,9 @@ from zerogames.data.shard import shard_paths
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.nets import build_model, load_net, save_net
-from zerogames.train import ReplayWindow, Trainer
+from zerogames.train import CheckpointFolder, ReplayWindow, Trainer
 from zerogames_selfplay.seeds import derive_seed
-from zerogames_selfplay.training.folder import TrainFolder, steps_in
+from zerogames_selfplay.training.folder import TrainFolder
 from zerogames_selfplay.training.settings import TrainSettings
 
 SET_ASIDE = "set-aside"
@@ -40,6 +39,16 @@ class Ledger:
     """Names of all shards that were taken in, in that order."""
     set_aside: int = 0
     """Damaged shards among them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Glance:
+    """A look at a round of training while it goes on."""
+
+    step: int
+    due_steps: int
+    metrics: dict[str, float]
+    """Of the last step; empty before the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,45 +88,45 @@ class Learner:
         self,
         settings: TrainSettings,
         folder: TrainFolder,
+        checkpoints: CheckpointFolder,
         trainer: Trainer,
         ledger: Ledger,
         window: ReplayWindow,
     ) -> None:
         self.settings = settings
         self.folder = folder
+        self.checkpoints = checkpoints
         self.trainer = trainer
         self.ledger = ledger
         self.window = window
         self._notes: list[str] = []
+        self._metrics: dict[str, float] = {}
         self._known = set(ledger.shards)
         self._refused: set[str] = set()
-        self.best_step = 0
-        """Of the net with the best rating, whose checkpoint is kept."""
+        self.restarts = 0
+        """This one lives as long as its process."""
 
     @classmethod
     def open(cls, settings: TrainSettings, game: Game, folder: TrainFolder) -> "Learner":
         """Go on from the newest whole checkpoint, or begin with new weights."""
-        notes: list[str] = []
-        for step in reversed(steps_in(folder.checkpoints)):
-            path = folder.checkpoint_at(step)
-            try:
-                trainer, extra = Trainer.load(path, game=game, settings=settings.trainer_settings())
-                break
-            except UserError as error:
-                if not _is_damaged(path):
-                    raise
-                notes.append(f"{error}; going on from the one before")
+        checkpoints = CheckpointFolder(
+            folder.checkpoints, keep_last=settings.keep_checkpoints, keep_best=1
+        )
+        trainer_settings = settings.trainer_settings()
+        resumed = checkpoints.resume(game=game, settings=trainer_settings)
+        notes: tuple[str, ...] = ()
+        extra: Any = {}
+        if resumed is None:
+            trainer = Trainer(_first_model(settings, game), game, trainer_settings)
         else:
-            trainer = Trainer(_first_model(settings, game), game, settings.trainer_settings())
-            extra = {}
+            trainer, extra, notes = resumed.trainer, resumed.extra, resumed.refused
         _check_net(settings, game, trainer, folder)
         window = _new_window(settings, game, trainer, folder)
         ledger = Ledger()
         if extra:
-            known: Any = extra
-            ledger = Ledger(**known["ledger"])
-            window.restore(known["window"], lambda name: folder.shards / Path(name).name)
-        learner = cls(settings, folder, trainer, ledger, window)
+            ledger = Ledger(**extra["ledger"])
+            window.restore(extra["window"], lambda name: folder.shards / Path(name).name)
+        learner = cls(settings, folder, checkpoints, trainer, ledger, window)
         learner._notes += notes
         learner._note_problems()
         return learner
@@ -126,6 +135,11 @@ class Learner:
     def step(self) -> int:
         """Training steps made."""
         return self.trainer.step
+
+    @property
+    def net_name(self) -> str:
+        """The architecture."""
+        return str(self.trainer.model.spec.name)
 
     @property
     def due_steps(self) -> int:
@@ -166,7 +180,8 @@ class Learner:
         elapsed_s: float,
         progress: float | None,
         max_steps: int | None = None,
-        keep_on: Callable[[int, dict[str, float]], bool] | None = None,
+        min_steps: int = 1,
+        keep_on: Callable[[Glance], bool] | None = None,
     ) -> LearnerReport:
         """A round: take in new shards, make the steps that are due, write net and checkpoint.
 
@@ -174,11 +189,14 @@ class Learner:
             elapsed_s: Time of the run so far, which the checkpoint remembers.
             progress: Share of the run that is over, for the learning rate.
             max_steps: Make no more; what is left stays due.
-            keep_on: Called after each step with the steps made and its metrics; False ends early.
+            min_steps: Make none as long as fewer are due.
+            keep_on: Called after each step; False ends the round early.
         """
         self.ledger.elapsed_s = elapsed_s
         self.take_shards()
         steps = self.due_steps if max_steps is None else min(self.due_steps, max_steps)
+        if self.due_steps < min_steps:
+            steps = 0
         begin = time.monotonic()
         metrics, made = self._train(steps, progress or 0.0, keep_on)
         seconds = time.monotonic() - begin
@@ -193,23 +211,28 @@ class Learner:
         self,
         steps: int,
         progress: float,
-        keep_on: Callable[[int, dict[str, float]], bool] | None,
+        keep_on: Callable[[Glance], bool] | None,
     ) -> tuple[dict[str, float], int]:
         sums: dict[str, float] = {}
         metrics: dict[str, float] = {}
-        made = 0
-        for made in range(1, steps + 1):
+        first = self.step
+        for _ in range(steps):
             batch = self.window.draw()
-            metrics = self.trainer.train_step(batch, progress=progress)
+            metrics = self._metrics = self.trainer.train_step(batch, progress=progress)
             self.ledger.due_samples -= len(batch)
             for name, value in metrics.items():
                 sums[name] = sums.get(name, 0.0) + value
-            if keep_on is not None and not keep_on(made, metrics):
+            if keep_on is not None and not keep_on(self.glance()):
                 break
+        made = self.step - first
         means = {name: total / made for name, total in sums.items()}
         if metrics:
             means["learning_rate"] = metrics["learning_rate"]
         return means, made
+
+    def glance(self) -> Glance:
+        """How far the present round is; may be asked from another thread."""
+        return Glance(step=self.step, due_steps=self.due_steps, metrics=self._metrics)
 
     def report(self, **changes: Any) -> LearnerReport:
         """Where it stands; notes are given once."""
@@ -240,17 +263,16 @@ class Learner:
         return path
 
     def save(self) -> None:
-        """Write a checkpoint and drop those that are not needed any more."""
+        """Write a checkpoint; those that are not needed any more go."""
         extra: Any = {
             "ledger": dataclasses.asdict(self.ledger),
             "window": self.window.state(),
         }
-        self.trainer.save(self.folder.checkpoint_at(self.step), extra)
-        kept = set(steps_in(self.folder.checkpoints)[-self.settings.keep_checkpoints :])
-        kept |= {self.step, self.best_step}
-        for step in steps_in(self.folder.checkpoints):
-            if step not in kept:
-                shutil.rmtree(self.folder.checkpoint_at(step), ignore_errors=True)
+        self.checkpoints.save(self.trainer, extra)
+
+    def note_rating(self, step: int, elo: float) -> None:
+        """Remember how good a net is: the checkpoint of the best one is kept."""
+        self.checkpoints.record_score(step, elo)
 
     def finish(self, elapsed_s: float) -> None:
         """Write the last checkpoint of a session: shards that came late, and the time."""
@@ -294,14 +316,3 @@ def _new_window(
         set_aside=folder.path / SET_ASIDE,
         with_ends=bool(trainer.model.spec.ends),
     )
-
-
-def _is_damaged(path: Path) -> bool:
-    """Whether a checkpoint cannot be read at all, rather than not fit the settings."""
-    from zerogames.train.checkpoint import read_checkpoint
-
-    try:
-        read_checkpoint(path)
-    except UserError:
-        return True
-    return False

@@ -20,13 +20,19 @@ from zerogames.arena.results import Pentanomial, Tally, Wdl, tally
 from zerogames.evaluate import open_evaluator
 from zerogames.game import Game
 from zerogames_selfplay.training.match import NetSide, PlayerSide, Side, play_match
-from zerogames_selfplay.training.settings import GateSettings, RatingSettings
+from zerogames_selfplay.training.settings import (
+    GateSettings,
+    RatingSettings,
+    TrainSettings,
+)
 
 PERFECT = "perfect"
 """The kind of player that some games have: it never gives a half point away."""
 _FEWEST_PAIRS = 4
 _MATCH_S = 8.0
 """A match that would take longer has fewer games."""
+_USEFUL_GAP = 500.0
+"""In Elo: games against players further away are all won or all lost."""
 
 
 def net_name(step: int) -> str:
@@ -110,61 +116,68 @@ def rating_line(
     }
 
 
+def rating_anchors(game: Game, settings: RatingSettings) -> list[Opponent]:
+    """The players whose strength never changes, the weakest first."""
+    anchors = [_anchor(game, text) for text in settings.anchors]
+    solver = game.new_solver() if settings.perfect else None
+    if solver is not None:
+        # It takes long over open positions.
+        anchors.append(replace(_anchor(game, PERFECT), opening_plies=solver.quick_plies))
+    return anchors
+
+
+def _anchor(game: Game, text: str) -> Opponent:
+    spec = parse_player(text)
+    spec.make(game).close()  # refuse a wrong one before the run begins
+    return Opponent(name=spec.name, player=spec)
+
+
+def choose_opponents(
+    anchors: Sequence[Opponent],
+    book: RatingBook,
+    nets: Mapping[int, Path],
+    step: int,
+    earlier_nets: int,
+) -> list[Opponent]:
+    """Whom a net should meet: the anchors that still tell something, and earlier nets.
+
+    Args:
+        anchors: The weakest first.
+        book: What is known.
+        nets: Rated nets that are still there, by step.
+        step: The net to rate.
+        earlier_nets: How many of them at most.
+    """
+    earlier = sorted(other for other in nets if other < step)
+    expected = book.elo.get(net_name(earlier[-1]), 0.0) if earlier else 0.0
+
+    def gap(anchor: Opponent) -> float:
+        return abs(book.elo.get(anchor.name, expected) - expected)
+
+    useful = [anchor for anchor in anchors if gap(anchor) < _USEFUL_GAP]
+    if not useful:
+        useful = [min(anchors, key=gap)]
+    # The last one, and others spread over the run.
+    spread = [len(earlier) * part // (earlier_nets + 1) for part in range(1, earlier_nets)]
+    chosen = earlier[-1:] + [earlier[index] for index in spread if earlier]
+    return useful + [
+        Opponent(name=net_name(other), net=nets[other])
+        for other in dict.fromkeys(chosen[:earlier_nets])
+    ]
+
+
 class Rater:
     """Plays the matches; knows how long each opponent takes."""
 
-    def __init__(
-        self, game: Game, settings: RatingSettings, *, evaluator: str, seed: int, threads: int
-    ) -> None:
+    def __init__(self, game: Game, settings: TrainSettings, *, threads: int) -> None:
         self._game = game
-        self._settings = settings
-        self._kind = evaluator
-        self._seed = seed
+        self._settings = settings.rating
+        self._kind = settings.evaluator
+        self._seed = settings.seed
         self._threads = threads
         self._pair_s: dict[str, float] = {}
         """By opponent: seconds for a pair of games."""
         self._next_pair = 0
-        self.anchors = [self._anchor(text) for text in settings.anchors]
-        if settings.perfect and (perfect := self._perfect()) is not None:
-            self.anchors.append(perfect)
-
-    def _anchor(self, text: str) -> Opponent:
-        spec = parse_player(text)
-        spec.make(self._game).close()  # refuse a wrong one before the run begins
-        return Opponent(name=spec.name, player=spec)
-
-    def _perfect(self) -> Opponent | None:
-        solver = self._game.new_solver()
-        if solver is None:
-            return None
-        return replace(self._anchor(PERFECT), opening_plies=solver.quick_plies)
-
-    def choose_opponents(
-        self, book: RatingBook, nets: Mapping[int, Path], step: int
-    ) -> list[Opponent]:
-        """The anchors that still tell something, and earlier nets.
-
-        Args:
-            book: What is known.
-            nets: Rated nets that are still there, by step.
-            step: The net to rate.
-        """
-        earlier = sorted(other for other in nets if other < step)
-        expected = book.elo.get(net_name(earlier[-1]), 0.0) if earlier else 0.0
-        useful = [anchor for anchor in self.anchors if abs(self._gap(book, anchor, expected)) < 500]
-        if not useful:
-            useful = [min(self.anchors, key=lambda a: abs(self._gap(book, a, expected)))]
-        # The last one, and others spread over the run.
-        wanted = self._settings.earlier_nets
-        spread = [len(earlier) * part // (wanted + 1) for part in range(1, wanted)]
-        chosen = earlier[-1:] + [earlier[index] for index in spread if earlier]
-        return useful + [
-            Opponent(name=net_name(other), net=nets[other])
-            for other in dict.fromkeys(chosen[:wanted])
-        ]
-
-    def _gap(self, book: RatingBook, anchor: Opponent, expected: float) -> float:
-        return book.elo.get(anchor.name, expected) - expected
 
     def rate(
         self,
@@ -215,16 +228,21 @@ class Rater:
             return mine, PlayerSide(opponent.player, self._game, seed=seed)
 
         first, self._next_pair = self._next_pair, self._next_pair + pairs
-        outcomes = play_match(
-            self._game,
-            sides,
-            RandomOpenings(self._game, max(settings.opening_plies, opponent.opening_plies), seed),
-            pairs=pairs,
-            first_pair=first,
-            threads=self._threads,
-            max_plies=settings.max_plies,
-            stop=stop,
-        )
+        # A perfect player has a large table of its own: not many at once.
+        together = pairs if opponent.name != PERFECT else 2
+        plies = max(settings.opening_plies, opponent.opening_plies)
+        outcomes = []
+        for pair in range(first, first + pairs, together):
+            outcomes += play_match(
+                self._game,
+                sides,
+                RandomOpenings(self._game, plies, seed),
+                pairs=min(together, first + pairs - pair),
+                first_pair=pair,
+                threads=self._threads,
+                max_plies=settings.max_plies,
+                stop=stop,
+            )
         return [one if one.a == name else one.swapped for one in tally(outcomes)]
 
     def _open(self, net: Path) -> Any:

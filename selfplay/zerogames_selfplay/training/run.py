@@ -1,14 +1,11 @@
 """A training run as its driver sees it: the folder, the nets that play, ratings, and the journal.
 
-The driver does not train and does not play: `loop.py` does both in this process, `ray_loop.py` with
-Ray's actors.
+The driver does not train and does not play; its crew does, in this process or as Ray's actors.
 """
 
-import os
 import threading
-import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -20,9 +17,18 @@ from zerogames_selfplay.training.folder import TrainFolder, steps_in
 from zerogames_selfplay.training.journal import Journal
 from zerogames_selfplay.training.learner import LearnerReport
 from zerogames_selfplay.training.panel import TrainPanel, generation_line, rating_text
-from zerogames_selfplay.training.rating import Opponent, Rater, RatingBook, rating_line
+from zerogames_selfplay.training.rating import (
+    Opponent,
+    RatingBook,
+    choose_opponents,
+    rating_anchors,
+    rating_line,
+)
 from zerogames_selfplay.training.settings import TrainSettings
 from zerogames_selfplay.training.status import Status
+
+if TYPE_CHECKING:
+    from zerogames_selfplay.training.judge import Judge
 
 _FIRST_RATING_S = 5.0
 """What the first rating is expected to cost."""
@@ -38,6 +44,9 @@ class Run:
         folder: TrainFolder,
         console: Console,
         report: LearnerReport,
+        *,
+        net_name: str,
+        judge: "Judge",
     ) -> None:
         self.settings = settings
         self.game = game
@@ -46,19 +55,14 @@ class Run:
         self.stop = threading.Event()
         """Set by Ctrl-C and SIGTERM."""
         self.journal = Journal(folder.path, step=report.step)
-        self.rater = Rater(
-            game,
-            settings.rating,
-            evaluator=settings.evaluator,
-            seed=settings.seed,
-            threads=os.cpu_count() or 1,
-        )
-        self.book = RatingBook(reference=self.rater.anchors[0].name if self.rater.anchors else "")
+        self.judge = judge
+        self._anchors = rating_anchors(game, settings.rating)
+        self.book = RatingBook(reference=self._anchors[0].name if self._anchors else "")
         for line in self.journal.ratings.lines:
             self.book.add_line(line)
         self.status = Status(
             game=game.spec.identity,
-            net=settings.net or game.default_net,
+            net=net_name,
             limit_s=settings.limit_s,
             elapsed_before_s=report.elapsed_s,
             learner=report,
@@ -69,6 +73,8 @@ class Run:
             ],
         )
         self.playing_step = 0
+        self.new_ratings: list[tuple[int, float]] = []
+        """Step and Elo, which the learner has not heard of."""
 
     @property
     def report(self) -> LearnerReport:
@@ -133,7 +139,7 @@ class Run:
         if not gate.pairs:
             return True
         self.show("gate", f"the net of step {step:,} plays against that of {self.playing_step:,}")
-        passed, wdl = self.rater.passes_gate(net, self.folder.net, gate)
+        passed, wdl = self.judge.passes_gate(net, self.folder.net, gate)
         verdict = "plays from now on" if passed else "does not play yet"
         self.panel.line(f"gate: step {step:,} {verdict} ({wdl} against {self.playing_step:,})")
         return passed
@@ -186,14 +192,25 @@ class Run:
         """Spent on rating so far."""
         return float(sum(line.get("seconds", 0.0) for line in self.journal.ratings.lines))
 
+    @property
+    def has_unrated_net(self) -> bool:
+        """Whether the net that plays has learnt something and was not rated yet."""
+        lines = self.journal.ratings.lines
+        rated = lines[-1]["step"] if lines else 0
+        return self.settings.rating.share > 0 and self.playing_step > rated
+
     def rating_is_due(self) -> bool:
         """Whether there is a new net and time was set aside to rate it."""
         lines = self.journal.ratings.lines
-        if not self.settings.rating.share or (lines and lines[-1]["step"] >= self.playing_step):
-            return False
         expected = float(lines[-1].get("seconds", 0.0)) if lines else _FIRST_RATING_S
         allowance = self.settings.rating.share * self.status.elapsed_s - self.rating_s
-        return allowance >= expected
+        return self.has_unrated_net and allowance >= expected
+
+    @property
+    def net_to_rate(self) -> Path:
+        """The file of the net that plays, under a name that stays."""
+        net = self.folder.net_at(self.playing_step)
+        return net if net.exists() else self.folder.net
 
     def rating_opponents(self) -> list[Opponent]:
         """Whom the net that plays should meet."""
@@ -202,22 +219,9 @@ class Run:
             for line in self.journal.ratings.lines
             if (path := self.folder.net_at(int(line["step"]))).exists()
         }
-        return self.rater.choose_opponents(self.book, nets, self.playing_step)
-
-    def rate(self) -> None:
-        """Rate the net that plays, here and now."""
-        step = self.playing_step
-        net = self.folder.net_at(step)
-        begin = time.monotonic()
-        tallies = self.rater.rate(
-            step,
-            net if net.exists() else self.folder.net,
-            self.rating_opponents(),
-            stop=self.stop,
-            on_match=lambda name: self.show("rating", f"step {step:,} plays against {name}"),
+        return choose_opponents(
+            self._anchors, self.book, nets, self.playing_step, self.settings.rating.earlier_nets
         )
-        if not self.stop.is_set():
-            self.note_rating(step, tallies, time.monotonic() - begin)
 
     def note_rating(self, step: int, tallies: list[Any], seconds: float) -> None:
         """Write and print what rating games said."""
@@ -226,12 +230,7 @@ class Run:
             self.book, tallies, step=step, time_s=self.status.elapsed_s, seconds=seconds
         )
         self.journal.add_rating(line)
+        self.new_ratings.append((step, line["elo"]))
         self.status.ratings.append((step, line["elo"], line["low"], line["high"]))
         games = ", ".join(f"{one.wdl} {one.b}" for one in tallies)
         self.panel.line(f"rating: step {step:,} {rating_text(self.status)}; {games}")
-
-    @property
-    def best_step(self) -> int:
-        """Of the net with the highest rating; 0 if none was rated."""
-        rated = [(elo, step) for step, elo, _, _ in self.status.ratings]
-        return max(rated)[1] if rated else 0
