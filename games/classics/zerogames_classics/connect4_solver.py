@@ -19,7 +19,7 @@ class Connect4Solver:
     An empty board takes minutes, one with 8 stones about a second, with 14 milliseconds.
     """
 
-    quick_plies = 10
+    quick_plies = 12
 
     def __init__(self, *, mebibytes: int = 64) -> None:
         self._native = ConnectFourSolver(mebibytes)

@@ -8,7 +8,13 @@ must, and else move at random. What the file has already is kept, so that it can
 """
 
 import argparse
+import os
 import random
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.pool import Pool
 from pathlib import Path
 
 from zerogames_classics.connect4_solver import Connect4Solver
@@ -49,49 +55,69 @@ def sensible_move(state: State, rng: random.Random) -> int:
     return rng.choice(actions)
 
 
-def positions(ply: int, solver: Connect4Solver) -> list[str]:
-    """The lines of one ply."""
+def candidates(ply: int) -> Iterator[list[int]]:
+    """Actions that lead to different positions in which the game goes on."""
     rng = random.Random(f"{SEED} {ply}")
     game = get_game("connect4")
-    lines: list[str] = []
     seen: set[int] = set()
-    while len(lines) < PER_PLY:
+    while True:
         state, actions = game.initial_state(), list[int]()
         while state.result is None and len(actions) < ply:
             actions.append(sensible_move(state, rng))
             state = state.play(actions[-1])
         image = play_actions(game.initial_state(), [6 - action for action in actions])
         key = min(state.position_key, image.position_key)
-        if state.result is not None or key in seen:
-            continue
-        seen.add(key)
-        results = solver.action_results(state)
-        if results.min() == results.max():
-            continue
-        letters = ["."] * 7
-        for action, result in zip(state.legal_actions(), results, strict=True):
-            letters[action] = LETTERS[int(result)]
-        lines.append("".join(str(action + 1) for action in actions) + " " + "".join(letters))
-    return lines
+        if state.result is None and key not in seen:
+            seen.add(key)
+            yield actions
+
+
+@cache
+def solver() -> Connect4Solver:
+    """One for each process."""
+    return Connect4Solver(mebibytes=256)
+
+
+def solved_line(actions: list[int]) -> str | None:
+    """A line of the file; None if all moves are as good."""
+    state = play_actions(get_game("connect4").initial_state(), actions)
+    results = solver().action_results(state)
+    if results.min() == results.max():
+        return None
+    letters = ["."] * 7
+    for action, result in zip(state.legal_actions(), results, strict=True):
+        letters[action] = LETTERS[int(result)]
+    return "".join(str(action + 1) for action in actions) + " " + "".join(letters)
+
+
+def positions(ply: int, pool: Pool) -> list[str]:
+    """The lines of one ply; solved a few at a time, as how many are needed is not known."""
+    lines: list[str] = []
+    supply = candidates(ply)
+    while len(lines) < PER_PLY:
+        chunk = list(islice(supply, 10))
+        lines += [line for line in pool.map(solved_line, chunk, chunksize=1) if line is not None]
+        print(f"ply {ply}: {min(len(lines), PER_PLY)} positions", flush=True)
+    return lines[:PER_PLY]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--plies", type=int, nargs=2, default=(PLIES[0], PLIES[-1]))
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     by_ply: dict[int, list[str]] = {}
     if arguments.file.exists():
         for line in arguments.file.read_text().splitlines():
             if not line.startswith("#"):
                 by_ply.setdefault(len(line.split()[0]), []).append(line)
-    solver = Connect4Solver(mebibytes=512)
-    for ply in reversed(PLIES):  # early positions take longest
-        if arguments.plies[0] <= ply <= arguments.plies[1] and ply not in by_ply:
-            by_ply[ply] = positions(ply, solver)
-            text = "\n".join(line for ply in sorted(by_ply) for line in by_ply[ply])
-            write_text_atomically(arguments.file, HEADER + text + "\n")
-            print(f"ply {ply}: {len(by_ply[ply])} positions", flush=True)
+    with get_context("spawn").Pool(arguments.processes) as pool:
+        for ply in reversed(PLIES):  # early positions take longest
+            if arguments.plies[0] <= ply <= arguments.plies[1] and ply not in by_ply:
+                by_ply[ply] = positions(ply, pool)
+                text = "\n".join(line for ply in sorted(by_ply) for line in by_ply[ply])
+                write_text_atomically(arguments.file, HEADER + text + "\n")
 
 
 if __name__ == "__main__":
