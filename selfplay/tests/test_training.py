@@ -24,10 +24,21 @@ def test_a_run_goes_on_in_its_folder_and_the_sums_add_up(tmp_path: Path) -> None
     printed = train(more)
     assert "going on at step" in printed
     check_sums(tmp_path / "run", more)
-    assert len(read_lines(tmp_path / "run" / "metrics.jsonl")) == 4
+    lines = read_lines(tmp_path / "run" / "metrics.jsonl")
+    assert len(lines) == 4
+    assert 0 < lines[-1]["validation_opening_policy_accuracy"] <= 1
+    assert lines[-1]["validation_value_mse"] == pytest.approx(
+        4 * lines[-1]["validation_value_mse_quarter"], abs=1e-4
+    )
     _, info = load_net(tmp_path / "run" / "net.safetensors")
     assert info.step == steps_in(tmp_path / "run" / "nets")[-1]
     assert len(steps_in(tmp_path / "run" / "checkpoints")) == first.keep_checkpoints
+
+
+def test_nets_that_learn_who_owns_what_are_trained_too(tmp_path: Path) -> None:
+    settings = tiny(tmp_path, game="go:size=5", net="res_3x3_1x8+gap+ownership", generations=1)
+    assert "generation 1" in train(settings)
+    check_sums(tmp_path, settings)
 
 
 def test_a_finished_run_does_nothing_more(tmp_path: Path) -> None:

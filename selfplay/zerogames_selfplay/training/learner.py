@@ -11,16 +11,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from zerogames.data.sample import SampleBatch, unpack
 from zerogames.data.shard import shard_paths
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.nets import build_model, load_net, save_net
-from zerogames.train import CheckpointFolder, ReplayWindow, Trainer
+from zerogames.train import CheckpointFolder, ReplayWindow, Trainer, validate
+from zerogames.train.shard_samples import ShardSamples
 from zerogames_selfplay.seeds import derive_seed
 from zerogames_selfplay.training.folder import TrainFolder
 from zerogames_selfplay.training.settings import TrainSettings
 
 SET_ASIDE = "set-aside"
+_VALIDATED = 1024
+"""Positions of the newest shard that are used for validation."""
 NORM_BATCHES = 8
 """Batches from which the batch-norm statistics of a playing net are computed."""
 
@@ -72,7 +78,8 @@ class LearnerReport:
     net: Path | None = None
     """Made in this round, if steps were made."""
     metrics: dict[str, float] = field(default_factory=dict)
-    """Means over the steps of this round, the learning rate of the last."""
+    """Means over the steps of this round, the learning rate of the last; `validation_...`: how the
+    net before this round foresaw the newest games."""
     steps: int = 0
     """Made in this round."""
     seconds: float = 0.0
@@ -103,6 +110,8 @@ class Learner:
         self._metrics: dict[str, float] = {}
         self._known = set(ledger.shards)
         self._refused: set[str] = set()
+        self._unseen: ShardSamples | None = None
+        """The newest shard, until a step was made with it in the window."""
         self.restarts = 0
         """This one lives as long as its process."""
 
@@ -158,13 +167,42 @@ class Learner:
         before = self.window.total_positions
         for path in shard_paths(self.folder.shards):
             if path.name not in self._known:
-                self.window.add(path)
+                self._take(path)
                 self._known.add(path.name)
                 self.ledger.shards.append(path.name)
         self._note_problems()
         new = self.window.total_positions - before
         self.ledger.due_samples += new * self.settings.reuse
         return new
+
+    def _take(self, path: Path) -> None:
+        try:
+            shard = self.window.read(path)
+        except UserError:
+            self.window.add(path)  # which names it and sets it aside
+            return
+        self.window.add(shard)
+        if len(shard):
+            self._unseen = shard
+
+    def _validate(self) -> dict[str, float]:
+        """How the net that plays foresaw the newest games, which it has not learnt from yet."""
+        shard, self._unseen = self._unseen, None
+        if shard is None:
+            return {}
+        rows = np.unique(np.linspace(0, len(shard) - 1, _VALIDATED).astype(int)).tolist()
+        model = self.trainer.playing_model()
+        actions = self.window.game.spec.action_size
+        batch = SampleBatch.empty(len(rows), model.input_shape, actions)
+        unpack([shard.sample(row) for row in rows], batch)
+        figures = validate(
+            model, [batch], search_value_share=self.trainer.settings.search_value_share
+        )
+        return {
+            f"validation_{name.replace('/', '_')}": value
+            for name, value in figures.items()
+            if not name.endswith("positions")
+        }
 
     def _note_problems(self) -> None:
         """Name and count shards that the window has refused."""
@@ -197,6 +235,7 @@ class Learner:
         steps = self.due_steps if max_steps is None else min(self.due_steps, max_steps)
         if self.due_steps < min_steps:
             steps = 0
+        validation = self._validate() if steps else {}
         begin = time.monotonic()
         metrics, made = self._train(steps, progress or 0.0, keep_on)
         seconds = time.monotonic() - begin
@@ -205,7 +244,7 @@ class Learner:
         self.ledger.generation += 1
         net = self.write_net()
         self.save()
-        return self.report(net=net, metrics=metrics, steps=made, seconds=seconds)
+        return self.report(net=net, metrics=metrics | validation, steps=made, seconds=seconds)
 
     def _train(
         self,
