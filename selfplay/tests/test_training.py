@@ -1,14 +1,18 @@
 """The loop in one process: it learns, goes on where it was, and its sums add up."""
 
 import dataclasses
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from small_runs import check_sums, tiny, train
 from zerogames_selfplay.training.command import read_arguments
 from zerogames_selfplay.training.folder import read_run_settings, steps_in
 from zerogames_selfplay.training.journal import read_lines
+from zerogames_selfplay.training.panel import TrainPanel, sparkline
 from zerogames_selfplay.training.settings import GateSettings, RatingSettings
+from zerogames_selfplay.training.status import Status
 
 from zerogames.errors import UserError
 from zerogames.nets import load_net
@@ -97,3 +101,17 @@ def test_a_limit_on_the_command_line_replaces_the_minutes_of_the_preset() -> Non
     assert read_arguments(["--game", "connect4", "--preset", "quick"]).minutes == 20
     assert read_arguments(["--preset", "quick", "--steps", "10"]).minutes is None
     assert read_arguments(["--preset", "quick", "--minutes", "3"]).limit_s == 180
+
+
+def test_the_panel_tells_what_is_waited_for_and_the_rating_curve() -> None:
+    console = Console(file=StringIO(), width=100, force_terminal=True)
+    status = Status(game="connect4", net="res_3x3_1x8", phase="playing", progress=0.25)
+    status.reason = "12 of 100 positions for the next round"
+    status.ratings = [(10, 0.0, -50.0, 50.0), (20, 350.0, 300.0, 400.0)]
+    with TrainPanel(console) as panel:
+        panel.show(status)
+    assert isinstance(console.file, StringIO)
+    shown = console.file.getvalue()
+    assert "\nplaying: 12 of 100 positions for the next round" in shown.replace("\r", "")
+    assert "+350 Elo (+300 to +400)" in shown
+    assert sparkline([0.0, 350.0]) == "▁█"

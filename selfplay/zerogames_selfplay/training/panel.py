@@ -75,8 +75,9 @@ class TrainPanel:
         self._console.print(text, highlight=False, soft_wrap=True, markup=False)
 
     def _group(self, status: Status) -> Group:
-        bar = ProgressBar(
-            total=1.0, completed=status.progress or 0.0, pulse=status.progress is None
+        bar = Table.grid(expand=True)  # a bar alone does not end its line
+        bar.add_row(
+            ProgressBar(total=1.0, completed=status.progress or 0.0, pulse=status.progress is None)
         )
         doing = Text(f"{status.phase}: {status.reason}" if status.reason else status.phase)
         return Group(bar, doing, _table(status))
@@ -86,7 +87,7 @@ def _table(status: Status) -> Table:
     table = Table.grid(padding=(0, 2))
     learner, metrics = status.learner, status.metrics
     counts = status.selfplay
-    left = "until Ctrl-C"
+    left = "until Ctrl-C" if status.progress is None else f"{100 * status.progress:.0f}% done"
     if status.limit_s is not None:
         left = f"{clock(max(0.0, status.limit_s - status.elapsed_s))} left"
     table.add_row("time", f"{clock(status.elapsed_s)}, {left}", "net", status.playing)
