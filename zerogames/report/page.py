@@ -15,7 +15,7 @@ main{max-width:1180px;margin:0 auto;padding:28px 20px 60px}
 h1{font-size:26px;margin:0 0 2px} h2{font-size:19px;margin:38px 0 12px}
 h3{font-size:15px;margin:0 0 10px}
 .subtitle{color:#5b6472;margin:0 0 20px}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(240px,1fr));gap:12px}
 .tile,.card,.game{background:#fff;border:1px solid #e2e5ea;border-radius:10px}
 .tile{padding:12px 16px} .tile b{display:block;font-size:23px;line-height:1.25}
 .tile span{color:#5b6472;font-size:13px}
@@ -30,6 +30,7 @@ figure{margin:0} figure img{width:100%;height:auto;border-radius:4px;display:blo
 figcaption{font-size:13px;color:#5b6472;text-align:center;margin-top:3px}
 .columns{display:grid;grid-template-columns:minmax(280px,440px) 1fr;gap:20px;margin-top:14px}
 @media(max-width:760px){.columns{grid-template-columns:1fr}}
+.moves:only-child{grid-column:1/-1}
 .moves{font-size:14px;margin:0;overflow-wrap:anywhere}
 .scroll{overflow-x:auto} table{border-collapse:collapse;font-size:14px;width:100%}
 th,td{text-align:right;padding:5px 12px;border-bottom:1px solid #eceef1;white-space:nowrap}
@@ -163,8 +164,8 @@ def _charts(run: RunData) -> list[LineChart]:
             ("moves_left_loss", "moves left"),
         ),
         chart("Policy accuracy", ("policy_accuracy", "accuracy"), percent=True),
-        chart("Value error (MSE)", ("value_mse", "value")),
         chart("Games per hour", ("games_per_h", "games")),
+        chart("Value error (MSE)", ("value_mse", "value")),
         chart(
             "Positions per second",
             ("selfplay_positions_per_s", "self-play"),
@@ -173,7 +174,7 @@ def _charts(run: RunData) -> list[LineChart]:
         chart("Positions", ("positions", "played"), ("window", "in the window")),
         chart("Learning rate", ("learning_rate", "learning rate")),
     ]
-    always = 5
+    always = 4
     return charts[:always] + [
         one for one in charts[always:] if any(series.points for series in one.series)
     ]

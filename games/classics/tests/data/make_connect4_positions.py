@@ -2,15 +2,16 @@
 
     python games/classics/tests/data/make_connect4_positions.py connect4_positions.txt
 
-40 positions for each ply from 6 to 30, in each of which at least one legal move is worse than the
-best. They come from games between players who win at once where they can and block where they
-must, and else move at random. What the file has already is kept, so that it can be made in parts.
+1,000 positions with 6 to 30 stones, in each of which at least one legal move is worse than the
+best: 46 for each ply from 11 on, fewer before, where one may take a minute. They come from games
+between players who win at once where they can and block where they must, and else move at random.
+What the file has already is kept, so that it can be made in parts.
 """
 
 import argparse
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
 from multiprocessing import get_context
@@ -24,8 +25,7 @@ from zerogames.atomic import write_text_atomically
 from zerogames.game import State, play_actions
 
 SEED = 2026
-PER_PLY = 40
-PLIES = range(6, 31)
+PER_PLY = {6: 4, 7: 6, 8: 10, 9: 20, 10: 40} | dict.fromkeys(range(11, 31), 46)
 BLUNDER_SHARE = 0.15
 """Of moves that look at nothing."""
 LETTERS = {1: "+", 0: "0", -1: "-"}
@@ -87,24 +87,29 @@ def solved_line(actions: list[int]) -> str | None:
     letters = ["."] * 7
     for action, result in zip(state.legal_actions(), results, strict=True):
         letters[action] = LETTERS[int(result)]
-    return "".join(str(action + 1) for action in actions) + " " + "".join(letters)
+    return _text(actions) + " " + "".join(letters)
 
 
-def positions(ply: int, pool: Pool) -> list[str]:
+def positions(ply: int, known: Sequence[str], pool: Pool) -> list[str]:
     """The lines of one ply; solved a few at a time, as how many are needed is not known."""
-    lines: list[str] = []
-    supply = candidates(ply)
-    while len(lines) < PER_PLY:
-        chunk = list(islice(supply, 10))
+    lines = list(known)
+    moves_known = {line.split()[0] for line in known}
+    supply = (one for one in candidates(ply) if _text(one) not in moves_known)
+    while len(lines) < PER_PLY[ply]:
+        chunk = list(islice(supply, 4))
         lines += [line for line in pool.map(solved_line, chunk, chunksize=1) if line is not None]
-        print(f"ply {ply}: {min(len(lines), PER_PLY)} positions", flush=True)
-    return lines[:PER_PLY]
+        print(f"ply {ply}: {len(lines)} positions", flush=True)
+    return lines[: PER_PLY[ply]]
+
+
+def _text(actions: Sequence[int]) -> str:
+    return "".join(str(action + 1) for action in actions)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--plies", type=int, nargs=2, default=(PLIES[0], PLIES[-1]))
+    parser.add_argument("--plies", type=int, nargs=2, default=(6, 30))
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     by_ply: dict[int, list[str]] = {}
@@ -113,9 +118,10 @@ def main() -> None:
             if not line.startswith("#"):
                 by_ply.setdefault(len(line.split()[0]), []).append(line)
     with get_context("spawn").Pool(arguments.processes) as pool:
-        for ply in reversed(PLIES):  # early positions take longest
-            if arguments.plies[0] <= ply <= arguments.plies[1] and ply not in by_ply:
-                by_ply[ply] = positions(ply, pool)
+        for ply in sorted(PER_PLY, reverse=True):  # early positions take longest
+            known = by_ply.get(ply, [])
+            if arguments.plies[0] <= ply <= arguments.plies[1] and len(known) < PER_PLY[ply]:
+                by_ply[ply] = positions(ply, known, pool)
                 text = "\n".join(line for ply in sorted(by_ply) for line in by_ply[ply])
                 write_text_atomically(arguments.file, HEADER + text + "\n")
 
