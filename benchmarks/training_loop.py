@@ -35,9 +35,13 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=4)
     parser.add_argument("--positions", type=int, default=8192)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument(
+        "--threads", type=int, default=0, help="of the trainer; 1 on a busy machine"
+    )
     options = parser.parse_args()
+    arguments = ["--game", "connect4", "--preset", "quick", "--rating.share", "0"]
     settings = dataclasses.replace(
-        read_arguments(["--game", "connect4", "--preset", "quick", "--rating.share", "0"]),
+        read_arguments([*arguments, "--trainer.threads", str(options.threads)]),
         minutes=None,
         generations=options.generations,
         generation_positions=options.positions,
