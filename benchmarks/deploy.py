@@ -30,7 +30,7 @@ from zerogames.export.qdq import Quantizer
 from zerogames.nets import Model, build_model
 from zerogames.nets.foreign import load_any_net
 
-FORMS = ("torch", "onnx fp32", "onnx int8", "native int8")
+FORMS = ("torch", "onnx fp32", "onnx fp16", "onnx int8", "native int8")
 BASE = "onnx fp32"
 KEPT = {"conv": ("policy", "stem")}
 """What int8 leaves in float32 by kind of policy, as for maia-1500."""
@@ -63,10 +63,12 @@ def make_forms(model: Model, game: Game, options: Options, threads: int) -> dict
     if "torch" in options.forms:
         torch.set_num_threads(threads)
         evaluators["torch"] = TorchEvaluator(model, version="")
-    if "onnx fp32" in options.forms:
-        evaluators["onnx fp32"] = OnnxEvaluator(
-            fp32.SerializeToString(), version="", encoding=encoding, threads=threads
-        )
+    for form, half in (("onnx fp32", False), ("onnx fp16", True)):
+        if form in options.forms:
+            graph = build_onnx(model, game, half=True) if half else fp32
+            evaluators[form] = OnnxEvaluator(
+                graph.SerializeToString(), version="", encoding=encoding, threads=threads
+            )
     if {"onnx int8", "native int8"} & set(options.forms):
         quantizer = Quantizer(fp32, random_positions(game, encoding, 64))
         with tempfile.TemporaryDirectory() as folder:
