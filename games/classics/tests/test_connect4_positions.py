@@ -26,8 +26,8 @@ def check(line: str, solver: Connect4Solver) -> None:
 
 def test_every_ply_has_its_share_and_every_position_a_worse_move() -> None:
     counts = Counter(len(line.split()[0]) for line in LINES)
-    assert sorted(counts) == list(range(min(counts), 31))
-    assert min(counts[ply] for ply in range(11, 31)) == 46
+    assert sorted(counts) == list(range(6, 31))
+    assert len(LINES) == 1000
     assert len(set(LINES)) == len(LINES)
     for line in LINES:
         assert len(set(line.split()[1]) & set(VALUES)) > 1
