@@ -3,10 +3,8 @@
 import contextlib
 import dataclasses
 import errno
-import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -16,6 +14,7 @@ from zerogames.config import find_config, parse_arguments, read_settings, take_o
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.identity import split_identity
+from zerogames.interrupt import stop_on_signals
 from zerogames.registry import get_game
 from zerogames.search_settings import search_preset
 from zerogames_selfplay.training.folder import (
@@ -123,7 +122,7 @@ def _train(settings: TrainSettings, game: Game, folder: TrainFolder, console: Co
             judge=crew.judge,
         )
         _greet(run)
-        with _stop_signals(run), run.panel:
+        with stop_on_signals(run.stop), run.panel:
             try:
                 _work(run, crew)
                 note_best(run, learner)
@@ -204,20 +203,3 @@ def _disk_error(error: OSError | SafetensorError, path: Path) -> UserError:
         )
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return UserError(f"{path}: {reason}")
-
-
-@contextlib.contextmanager
-def _stop_signals(run: Run) -> Iterator[None]:
-    """Ctrl-C and SIGTERM let the run end in good order; a second Ctrl-C ends it at once."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if run.stop.is_set() and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        run.stop.set()
-
-    old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
