@@ -9,14 +9,15 @@
 namespace zerogames::kernels {
 
 /// Mean and biased variance of every channel.
-inline void moments(const Plan& plan, const float* x, float* mean, float* variance, int threads) {
+template <typename Element>
+void moments(const Plan& plan, const Element* x, float* mean, float* variance, int threads) {
   PartialMoments sums(plan);
   const int max_blocks = static_cast<int>(plan.blocks().size());
   std::vector<TileMoments> scratch(static_cast<std::size_t>(std::max(threads, 1)) * max_blocks);
   for_each_strip(plan.run_items(), threads,
                  [&](const Item& item, std::int64_t image, const Strip& strip, int thread) {
                    TileMoments* const tiles = &scratch[thread * max_blocks];
-                   read_tiles(plan.board(), Sources<1>{x}, image, plan.blocks(strip),
+                   read_tiles(plan.board(), Sources<Element, 1>{x}, image, plan.blocks(strip),
                               [=](int i, int p, const auto& v) {
                                 if (p == 0) tiles[i] = {.pivot = v[0]};
                                 tiles[i].add(v[0]);
@@ -29,16 +30,17 @@ inline void moments(const Plan& plan, const float* x, float* mean, float* varian
 }
 
 /// `y = relu(x * scale + shift)`, or without the ReLU.
-inline void normalise(const Plan& plan, const float* x, const Affine& affine, bool rectify,
-                      float* y, int threads) {
+template <typename Element>
+void normalise(const Plan& plan, const Element* x, const Affine& affine, bool rectify, Element* y,
+               int threads) {
   const auto scales = plan.pack(affine.scale, 1.0f), shifts = plan.pack(affine.shift, 0.0f);
   const float floor = rectify ? 0.0f : -std::numeric_limits<float>::infinity();
   for_each_strip(plan.run_items(), threads,
                  [&](const Item&, std::int64_t image, const Strip& strip, int) {
                    const Vec* const scale = &scales[strip.first];
                    const Vec* const shift = &shifts[strip.first];
-                   map_tiles<true>(plan.board(), Sources<1>{x}, y, image, plan.blocks(strip),
-                                   [=](int i, int, const auto& v) {
+                   map_tiles<true>(plan.board(), Sources<Element, 1>{x}, y, image,
+                                   plan.blocks(strip), [=](int i, int, const auto& v) {
                                      const Vec value = v[0] * scale[i] + shift[i];
                                      return value < floor ? Vec{} : value;
                                    });
@@ -46,8 +48,9 @@ inline void normalise(const Plan& plan, const float* x, const Affine& affine, bo
 }
 
 /// `sums[C, 2]`: the masked gradient, and the masked gradient times `x - mean`.
-inline void gradient_sums(const Plan& plan, const float* grad, const float* x, const Affine& affine,
-                          bool rectify, const float* mean, float* sums, int threads) {
+template <typename Element>
+void gradient_sums(const Plan& plan, const Element* grad, const Element* x, const Affine& affine,
+                   bool rectify, const float* mean, float* sums, int threads) {
   const auto scales = plan.pack(affine.scale, 1.0f), shifts = plan.pack(affine.shift, 0.0f);
   const auto means = plan.pack(mean, 0.0f);
   PartialSums partial(plan, 2);
@@ -58,7 +61,7 @@ inline void gradient_sums(const Plan& plan, const float* grad, const float* x, c
                    const Vec* const shift = &shifts[strip.first];
                    const Vec* const centre = &means[strip.first];
                    Vec* const to = partial.at(item.chunk, strip.first);
-                   read_tiles(plan.board(), Sources<2>{grad, x}, image, plan.blocks(strip),
+                   read_tiles(plan.board(), Sources<Element, 2>{grad, x}, image, plan.blocks(strip),
                               [=](int i, int, const auto& v) {
                                 const Vec masked =
                                     v[1] * scale[i] + shift[i] > floor ? v[0] : Vec{};
@@ -70,9 +73,10 @@ inline void gradient_sums(const Plan& plan, const float* grad, const float* x, c
 }
 
 /// `grad_x = a * masked gradient + b * (x - mean) + d`; `grad_x` may be `grad`.
-inline void gradient_apply(const Plan& plan, const float* grad, const float* x,
-                           const Affine& affine, bool rectify, const float* a, const float* b,
-                           const float* d, const float* mean, float* grad_x, int threads) {
+template <typename Element>
+void gradient_apply(const Plan& plan, const Element* grad, const Element* x, const Affine& affine,
+                    bool rectify, const float* a, const float* b, const float* d, const float* mean,
+                    Element* grad_x, int threads) {
   const auto scales = plan.pack(affine.scale, 1.0f), shifts = plan.pack(affine.shift, 0.0f);
   const auto as = plan.pack(a, 1.0f), bs = plan.pack(b, 0.0f), ds = plan.pack(d, 0.0f);
   const auto means = plan.pack(mean, 0.0f);
@@ -82,8 +86,8 @@ inline void gradient_apply(const Plan& plan, const float* grad, const float* x,
         const int f = strip.first;
         const Vec *const scale = &scales[f], *const shift = &shifts[f], *const centre = &means[f];
         const Vec *const ka = &as[f], *const kb = &bs[f], *const kd = &ds[f];
-        map_tiles<true>(plan.board(), Sources<2>{grad, x}, grad_x, image, plan.blocks(strip),
-                        [=](int i, int, const auto& v) {
+        map_tiles<true>(plan.board(), Sources<Element, 2>{grad, x}, grad_x, image,
+                        plan.blocks(strip), [=](int i, int, const auto& v) {
                           const Vec masked = v[1] * scale[i] + shift[i] > floor ? v[0] : Vec{};
                           return ka[i] * masked + kb[i] * (v[1] - centre[i]) + kd[i];
                         });

@@ -37,15 +37,34 @@ std::vector<float> random_values(std::size_t size, std::mt19937& random) {
   return values;
 }
 
-void check_close(const std::vector<float>& a, const std::vector<float>& b, const char* what) {
+/// Numbers as a tensor keeps them, and what it kept.
+template <typename Element>
+std::vector<Element> stored(const std::vector<float>& values) {
+  std::vector<Element> elements(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) store_lanes(&elements[i], splat(values[i]), 1);
+  return elements;
+}
+template <typename Element>
+std::vector<float> kept(const std::vector<Element>& elements) {
+  std::vector<float> values(elements.size());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = load_lanes(&elements[i], 1)[0];
+  return values;
+}
+
+template <typename Element>
+void check_close(const std::vector<Element>& elements, const std::vector<float>& b,
+                 const char* what) {
+  const float tolerance = std::is_same_v<Element, float> ? 2e-4f : 1.0f / 256;
+  const auto a = kept(elements);
   bool close = a.size() == b.size();
   for (std::size_t i = 0; close && i < a.size(); ++i) {
-    close = std::fabs(a[i] - b[i]) <= 2e-4f * (1.0f + std::fabs(b[i]));
+    close = std::fabs(a[i] - b[i]) <= tolerance * (1.0f + std::fabs(b[i]));
   }
   check(close, what);
 }
 
-void run(const Case& test, std::mt19937& random) {
+template <typename Element>
+void run_as(const Case& test, std::mt19937& random) {
   const Board& b = test.board;
   std::vector<Tap> taps;
   for (std::size_t g = 0; g < test.groups.size(); ++g) {
@@ -56,12 +75,15 @@ void run(const Case& test, std::mt19937& random) {
   }
   const Plan plan(b, test.groups, taps);
   const std::size_t size = static_cast<std::size_t>(b.batch * b.channels) * b.positions();
-  const auto x = random_values(size, random), grad = random_values(size, random);
+  const auto x_elements = stored<Element>(random_values(size, random));
+  const auto grad_elements = stored<Element>(random_values(size, random));
+  const auto x = kept(x_elements), grad = kept(grad_elements);
   const auto weight = random_values(b.channels * test.taps, random);
   const auto bias = random_values(b.channels, random);
 
   std::vector<float> expected(size), expected_grad(size), expected_weight(b.channels * test.taps),
-      expected_bias(b.channels), expected_mean(b.channels);
+      expected_bias(b.channels), expected_mean(b.channels), expected_x_mean(b.channels);
+  const float count = static_cast<float>(b.batch) * static_cast<float>(b.positions());
   for (std::int64_t n = 0; n < b.batch; ++n) {
     std::int64_t c = 0;
     for (std::size_t g = 0; g < test.groups.size(); ++g) {
@@ -80,8 +102,8 @@ void run(const Case& test, std::mt19937& random) {
               expected_grad[there] += weight[c * test.taps + k] * grad[here];
               expected_weight[c * test.taps + k] += x[there] * grad[here];
             }
-            expected_mean[c] +=
-                expected[here] / (static_cast<float>(b.batch) * static_cast<float>(b.positions()));
+            expected_mean[c] += expected[here] / count;
+            expected_x_mean[c] += x[here] / count;
           }
         }
       }
@@ -89,23 +111,24 @@ void run(const Case& test, std::mt19937& random) {
   }
 
   for (const int threads : {1, 3}) {
-    std::vector<float> y(size), grad_x(size), grad_weight(weight.size()), grad_bias(b.channels),
-        mean(b.channels), variance(b.channels);
-    depthwise_forward(plan,
-                      {.x = x.data(),
-                       .input = {},
-                       .weight = weight.data(),
-                       .bias = bias.data(),
-                       .relu = false,
-                       .y = y.data(),
-                       .mean = mean.data(),
-                       .variance = variance.data()},
-                      threads);
+    std::vector<Element> y(size), grad_x(size);
+    std::vector<float> grad_weight(weight.size()), grad_bias(b.channels), mean(b.channels),
+        variance(b.channels);
+    depthwise_forward<Element>(plan,
+                               {.x = x_elements.data(),
+                                .input = {},
+                                .weight = weight.data(),
+                                .bias = bias.data(),
+                                .relu = false,
+                                .y = y.data(),
+                                .mean = mean.data(),
+                                .variance = variance.data()},
+                               threads);
     check_close(y, expected, "forward");
     check_close(mean, expected_mean, "mean of the output");
-    BackwardArgs args{};
-    args.grad = grad.data();
-    args.x = x.data();
+    BackwardArgs<Element> args{};
+    args.grad = grad_elements.data();
+    args.x = x_elements.data();
     args.weight = weight.data();
     args.grad_x = grad_x.data();
     args.grad_weight = grad_weight.data();
@@ -116,23 +139,24 @@ void run(const Case& test, std::mt19937& random) {
     check_close(grad_bias, expected_bias, "gradient of the bias");
 
     std::vector<float> sums(2 * b.channels), scale(b.channels, 1.5f), shift(b.channels, 0.25f);
-    moments(plan, y.data(), mean.data(), variance.data(), threads);
-    check_close(mean, expected_mean, "mean");
-    std::vector<float> normal(size), rectified(size);
+    moments(plan, x_elements.data(), mean.data(), variance.data(), threads);
+    check_close(mean, expected_x_mean, "mean");
+    std::vector<Element> normal(size);
+    std::vector<float> rectified(size);
     for (std::size_t i = 0; i < size; ++i) rectified[i] = std::max(0.0f, x[i] * 1.5f + 0.25f);
-    normalise(plan, x.data(), {scale.data(), shift.data()}, true, normal.data(), threads);
+    normalise(plan, x_elements.data(), {scale.data(), shift.data()}, true, normal.data(), threads);
     check_close(normal, rectified, "normalise");
-    gradient_sums(plan, grad.data(), x.data(), {scale.data(), shift.data()}, false, nullptr,
-                  sums.data(), threads);
+    gradient_sums(plan, grad_elements.data(), x_elements.data(), {scale.data(), shift.data()},
+                  false, nullptr, sums.data(), threads);
     for (std::int64_t c = 0; c < b.channels; ++c) sums[c] = sums[2 * c];
     sums.resize(b.channels);
     check_close(sums, expected_bias, "sums of the gradient");
     // In place, as the fused backward pass calls it.
-    std::vector<float> in_place = grad;
-    gradient_apply(plan, in_place.data(), x.data(), {}, false, scale.data(), scale.data(),
+    auto in_place = grad_elements;
+    gradient_apply(plan, in_place.data(), x_elements.data(), {}, false, scale.data(), scale.data(),
                    shift.data(), nullptr, in_place.data(), threads);
-    for (std::size_t i = 0; i < size; ++i) normal[i] = 1.5f * grad[i] + 1.5f * x[i] + 0.25f;
-    check_close(in_place, normal, "gradient of the norm's input");
+    for (std::size_t i = 0; i < size; ++i) rectified[i] = 1.5f * grad[i] + 1.5f * x[i] + 0.25f;
+    check_close(in_place, rectified, "gradient of the norm's input");
   }
 }
 
@@ -150,17 +174,24 @@ void check_refused(Work work, const char* what) {
 
 int main() {
   std::mt19937 random(1);
+  const auto run = [&](const Case& test) {
+    run_as<float>(test, random);
+    run_as<Bfloat16>(test, random);
+  };
   for (const bool last : {false, true}) {
-    for (const int batch : {0, 1, 3, 35}) run({{batch, 13, 5, 6, last}, {5, 4, 4}, 9}, random);
-    run({{2, 40, 8, 8, last}, {14, 13, 13}, 9}, random);
-    run({{2, 32, 8, 8, last}, {32}, 9}, random);
-    run({{1, 3, 25, 25, last}, {3}, 25}, random);
-    run({{2, 2, 1, 1, last}, {1, 1}, 1}, random);
+    for (const int batch : {0, 1, 3, 35}) run({{batch, 13, 5, 6, last}, {5, 4, 4}, 9});
+    run({{2, 40, 8, 8, last}, {14, 13, 13}, 9});
+    run({{2, 32, 8, 8, last}, {32}, 9});
+    run({{1, 256, 8, 8, last}, {160, 96}, 9});
+    for (const int width : {7, 9, 17, 19}) run({{1, 33, 3, width, last}, {32, 1}, 9});
+    run({{1, 3, 25, 25, last}, {3}, 25});
+    run({{2, 2, 1, 1, last}, {1, 1}, 1});
   }
   const std::vector<std::int64_t> one{4};
-  check_refused([&] { Plan({1, 4, 26, 8, true}, one, {{0, 0}}); }, "a board of 26 rows");
-  check_refused([&] { Plan({1, 5, 8, 8, true}, one, {{0, 0}}); }, "groups that miss a channel");
-  check_refused([&] { Plan({1, 4, 8, 8, true}, one, {{0, 3}}); }, "a tap out of the window");
+  const std::vector<Tap> taps{{0, 0}}, outside{{0, 3}};
+  check_refused([&] { Plan({1, 4, 26, 8, true}, one, taps); }, "a board of 26 rows");
+  check_refused([&] { Plan({1, 5, 8, 8, true}, one, taps); }, "groups that miss a channel");
+  check_refused([&] { Plan({1, 4, 8, 8, true}, one, outside); }, "a tap out of the window");
   if (failures == 0) std::puts("ok");
   return failures == 0 ? 0 : 1;
 }

@@ -9,10 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <span>
 #include <stdexcept>
 #include <vector>
+
+#include "trunk_parts.hpp"
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 #include <immintrin.h>
@@ -22,13 +23,15 @@
 
 namespace zerogames::int8 {
 
+using trunk::Buffer;
+using trunk::Offset;
+using trunk::round_up;
+
 inline constexpr int kLanes = 16;
 inline constexpr int kHalo = 2;
 /// Columns of a tile, in vectors, and its rows.
 inline constexpr int kTileVectors = 3;
 inline constexpr int kTileRows = 8;
-
-inline int round_up(int value, int step) { return (value + step - 1) / step * step; }
 
 inline bool has_vnni() {
 #if defined(ZEROGAMES_VNNI)
@@ -38,30 +41,8 @@ inline bool has_vnni() {
 #endif
 }
 
-/// Sixteen numbers to a line of the cache.
-template <class T>
-struct AlignedAllocator {
-  using value_type = T;
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64}));
-  }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{64}); }
-  bool operator==(const AlignedAllocator&) const = default;
-};
-template <class T>
-using Buffer = std::vector<T, AlignedAllocator<T>>;
-
-struct Offset {
-  int row;
-  int column;
-};
-
 /// A board with a rim of two squares, so that no tap falls off it.
-struct Geometry {
-  int height;
-  int width;
-
-  int squares() const { return height * width; }
+struct Geometry : trunk::BoardSize {
   int padded_width() const { return width + 2 * kHalo; }
   int padded_squares() const { return (height + 2 * kHalo) * padded_width(); }
   int padded_square(int square) const {

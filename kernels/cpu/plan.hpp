@@ -2,6 +2,9 @@
 
 // How a tensor is cut into work: blocks of channels and chunks of images.
 
+#include <numeric>
+#include <type_traits>
+
 #include "tile.hpp"
 
 namespace zerogames::kernels {
@@ -13,6 +16,16 @@ inline constexpr int kMaxTaps = 25;
 struct Tap {
   int row;
   int column;
+};
+
+/// The taps of a group by their column, from the left: the row each leads to, and whose weight it
+/// has.
+struct Pattern {
+  struct Row {
+    int row;
+    int tap;
+  };
+  std::array<std::vector<Row>, 2 * kRadius + 1> columns;
 };
 
 /// Adjacent blocks of one group.
@@ -33,19 +46,19 @@ class Plan {
  public:
   /// Group g has `group_sizes[g]` adjacent channels and the taps
   /// `offsets[g * taps] .. offsets[(g + 1) * taps]`.
-  Plan(const Board& board, std::span<const std::int64_t> group_sizes, std::vector<Tap> offsets)
-      : board_(board), offsets_(std::move(offsets)) {
+  Plan(const Board& board, std::span<const std::int64_t> group_sizes, std::span<const Tap> offsets)
+      : board_(board) {
     if (board.height < 1 || board.height > kMaxBoard || board.width < 1 ||
         board.width > kMaxBoard) {
       throw std::invalid_argument("a board has 1 to 25 rows and columns, not " +
                                   std::to_string(board.height) + "x" + std::to_string(board.width));
     }
-    if (board.batch < 0 || group_sizes.empty() || offsets_.size() % group_sizes.size() != 0) {
+    if (board.batch < 0 || group_sizes.empty() || offsets.size() % group_sizes.size() != 0) {
       throw std::invalid_argument("every group of channels needs the same number of taps");
     }
-    taps_ = static_cast<int>(offsets_.size() / group_sizes.size());
+    taps_ = static_cast<int>(offsets.size() / group_sizes.size());
     if (taps_ > kMaxTaps) throw std::invalid_argument("a pattern has at most 25 taps");
-    for (const Tap& tap : offsets_) {
+    for (const Tap& tap : offsets) {
       if (std::max(std::abs(tap.row), std::abs(tap.column)) > kRadius) {
         throw std::invalid_argument("a tap lies outside the 5x5 window");
       }
@@ -70,11 +83,15 @@ class Plan {
       throw std::invalid_argument("the groups have " + std::to_string(channel) +
                                   " channels, the tensor has " + std::to_string(board.channels));
     }
-    const int positions = board.positions();
-    for (int p = 0; p < positions; ++p) {
-      padded_.push_back((p / board.width + kRadius) * padded_width() + p % board.width + kRadius);
+    for (std::size_t group = 0; group < group_sizes.size(); ++group) {
+      auto& pattern = patterns_.emplace_back();
+      auto& mirrored = mirrored_.emplace_back();
+      for (int k = 0; k < taps_; ++k) {
+        const Tap& tap = offsets[group * taps_ + k];
+        pattern.columns[kRadius + tap.column].push_back({tap.row, k});
+        mirrored.columns[kRadius - tap.column].push_back({-tap.row, k});
+      }
     }
-    for (const Tap& tap : offsets_) shifts_.push_back(tap.row * padded_width() + tap.column);
     cut();
   }
 
@@ -97,13 +114,22 @@ class Plan {
     return (chunk + 1) * board_.batch / chunks_ - chunk * board_.batch / chunks_;
   }
 
-  /// Tiles with a border of zeros: a tap needs no bounds check.
-  int padded_width() const { return board_.width + 2 * kRadius; }
-  int padded_size() const { return padded_width() * (board_.height + 2 * kRadius); }
-  std::span<const int> padded() const { return padded_; }
-  /// Distance of each tap in the padded tile.
-  std::span<const int> shifts(int group) const {
-    return std::span(shifts_).subspan(static_cast<std::size_t>(group) * taps_, taps_);
+  /// The taps of a group, and those of the gradient: the same steps backwards.
+  const Pattern& pattern(int group) const { return patterns_[group]; }
+  const Pattern& mirrored(int group) const { return mirrored_[group]; }
+
+  /// Whether a convolution reads these blocks where they are, without a tile. They must be float32:
+  /// others are widened once, not for every tap. The squares a tap can reach must stay in the first
+  /// cache (64 sets of 8 lines); if the channels are a multiple of a power of two, those squares
+  /// share few of its sets.
+  template <typename Element>
+  bool in_place(std::span<const Block> blocks) const {
+    if (!std::is_same_v<Element, float>) return false;
+    constexpr std::int64_t kLine = 64, kSets = 64, kWays = 8;
+    const auto repeats = std::gcd<std::int64_t, std::int64_t>(4 * board_.channels, kLine * kSets);
+    const auto sets = std::min(kSets, kLine * kSets / repeats);
+    return board_.channels_last && blocks.back().lanes == kLanes &&
+           (2 * kRadius + 1) * board_.width <= sets * kWays;
   }
 
   /// `[C]` to one vector per block; a missing array means `fallback` everywhere.
@@ -151,7 +177,6 @@ class Plan {
   }
 
   Board board_;
-  std::vector<Tap> offsets_;
   int taps_ = 0;
   std::int64_t chunks_ = 0;
   std::vector<Block> blocks_;
@@ -159,8 +184,8 @@ class Plan {
   std::vector<Strip> runs_;
   std::vector<Item> items_;
   std::vector<Item> run_items_;
-  std::vector<int> padded_;
-  std::vector<int> shifts_;
+  std::vector<Pattern> patterns_;
+  std::vector<Pattern> mirrored_;
 };
 
 /// Runs `work(item, image, strip, thread)` over all items.

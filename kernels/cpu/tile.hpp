@@ -3,11 +3,13 @@
 // Tiles: the part of one image that a vector register's worth of channels covers, as
 // `[position][lane]`. Both memory formats are read into the same tile, so every kernel is written
 // once. With the channels last a tile row is one load; with the planes contiguous a square of
-// positions and lanes is transposed in registers.
+// positions and lanes is transposed in registers. A tile is float32 whatever the tensor's elements
+// are.
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -16,33 +18,13 @@
 #include <utility>
 #include <vector>
 
+#include "vec.hpp"
+
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
 namespace zerogames::kernels {
-
-#if defined(__AVX512F__)
-inline constexpr int kLanes = 16;
-#elif defined(__AVX2__)
-inline constexpr int kLanes = 8;
-#else
-inline constexpr int kLanes = 4;
-#endif
-
-typedef float Vec __attribute__((vector_size(4 * kLanes)));
-
-inline Vec splat(float value) { return Vec{} + value; }
-
-/// Not a number stays what it is, as in torch: a diverged net must show.
-inline Vec relu(const Vec& v) { return v < 0.0f ? Vec{} : v; }
-
-// Vectors in tensors: a float's alignment. Typed access, not memcpy, lets the compiler keep
-// everything that is not a float in registers.
-typedef float UnalignedVec __attribute__((vector_size(4 * kLanes), aligned(4)));
-
-inline Vec load(const float* from) { return *reinterpret_cast<const UnalignedVec*>(from); }
-inline void store(float* to, const Vec& v) { *reinterpret_cast<UnalignedVec*>(to) = v; }
 
 inline Vec load_lanes(const float* from, int lanes) {
   Vec v{};
@@ -51,6 +33,16 @@ inline Vec load_lanes(const float* from, int lanes) {
 }
 inline void store_lanes(float* to, const Vec& v, int lanes) {
   std::memcpy(to, &v, static_cast<std::size_t>(lanes) * sizeof(float));
+}
+
+inline Vec load_lanes(const Bfloat16* from, int lanes) {
+  Halves halves{};
+  std::memcpy(&halves, from, static_cast<std::size_t>(lanes) * sizeof(Bfloat16));
+  return widen(halves);
+}
+inline void store_lanes(Bfloat16* to, const Vec& v, int lanes) {
+  const Halves halves = narrow(v);
+  std::memcpy(to, &halves, static_cast<std::size_t>(lanes) * sizeof(Bfloat16));
 }
 
 template <int... I>
@@ -94,10 +86,21 @@ struct Block {
 inline constexpr int kStripBlocks = 32 / kLanes;
 
 /// Tensors of one shape that are read in step.
-template <std::size_t n>
-using Sources = std::array<const float*, n>;
+template <typename Element, std::size_t n>
+using Sources = std::array<const Element*, n>;
 
 namespace detail {
+
+/// Calls `body(p, lanes, here)` for all squares of lanes and positions of some planes, the first of
+/// which has position `p`. Most are full: for those the compiler knows both sizes.
+template <typename Body>
+inline void for_squares(int positions, int lanes, Body body) {
+  int p = 0;
+  if (lanes == kLanes) {
+    for (; p + kLanes <= positions; p += kLanes) body(p, kLanes, kLanes);
+  }
+  for (; p < positions; p += kLanes) body(p, lanes, std::min(kLanes, positions - p));
+}
 
 /// Calls `body(i)` for i < count, unrolled for the usual strip.
 template <typename Body>
@@ -110,22 +113,24 @@ inline void for_blocks(int count, Body body) {
 }
 
 /// `square[p]` = the lanes of position `p`, read from planes.
-inline void load_square(const float* from, std::int64_t stride, int lanes, int here,
-                        std::array<Vec, kLanes>& square) {
+template <typename Element>
+[[gnu::always_inline]] inline void load_square(const Element* from, std::int64_t stride, int lanes,
+                                               int here, std::array<Vec, kLanes>& square) {
   if (lanes < kLanes) square = {};
   for (int lane = 0; lane < std::min(lanes, kLanes); ++lane) {
-    const float* row = from + lane * stride;
+    const Element* row = from + lane * stride;
     square[lane] = here == kLanes ? load(row) : load_lanes(row, here);
   }
   transpose(square);
 }
 
-inline void store_square(float* to, std::int64_t stride, int lanes, int here,
-                         std::array<Vec, kLanes>& square) {
+template <typename Element>
+[[gnu::always_inline]] inline void store_square(Element* to, std::int64_t stride, int lanes,
+                                                int here, std::array<Vec, kLanes>& square) {
   for (int i = here; i < kLanes; ++i) square[i] = Vec{};
   transpose(square);
   for (int lane = 0; lane < std::min(lanes, kLanes); ++lane) {
-    float* row = to + lane * stride;
+    Element* row = to + lane * stride;
     here == kLanes ? store(row, square[lane]) : store_lanes(row, square[lane], here);
   }
 }
@@ -135,9 +140,9 @@ inline void store_square(float* to, std::int64_t stride, int lanes, int here,
 /// Calls `visit(i, position, values)` for every position of every block in image `image`; `values`
 /// holds one vector of each source. Only the last of the adjacent `blocks` may be partly filled.
 /// If `out` is given, what `visit` returns is written there; it may be one of the sources.
-template <bool kWrite, std::size_t n, typename Visit>
-inline void map_tiles(const Board& board, const Sources<n>& sources, float* out, std::int64_t image,
-                      std::span<const Block> blocks, Visit visit) {
+template <bool kWrite, typename Element, std::size_t n, typename Visit>
+inline void map_tiles(const Board& board, const Sources<Element, n>& sources, Element* out,
+                      std::int64_t image, std::span<const Block> blocks, Visit visit) {
   const int positions = board.positions();
   const int count = static_cast<int>(blocks.size());
   const std::int64_t channels = board.channels;
@@ -171,13 +176,11 @@ inline void map_tiles(const Board& board, const Sources<n>& sources, float* out,
     return;
   }
   for (int i = 0; i < count; ++i) {
-    const int lanes = blocks[i].lanes;
-    for (int p = 0; p < positions; p += kLanes) {
-      const int here = std::min(kLanes, positions - p);
-      const std::int64_t at = base + blocks[i].channel * positions + p;
+    const std::int64_t plane = base + blocks[i].channel * positions;
+    const auto map_square = [&](int p, int lanes, int here) __attribute__((always_inline)) {
       std::array<std::array<Vec, kLanes>, n> squares;
       for (std::size_t k = 0; k < n; ++k) {
-        detail::load_square(sources[k] + at, positions, lanes, here, squares[k]);
+        detail::load_square(sources[k] + plane + p, positions, lanes, here, squares[k]);
       }
       std::array<Vec, kLanes> results;
       for (int j = 0; j < here; ++j) {
@@ -189,43 +192,61 @@ inline void map_tiles(const Board& board, const Sources<n>& sources, float* out,
           visit(i, p + j, values);
         }
       }
-      if constexpr (kWrite) detail::store_square(out + at, positions, lanes, here, results);
-    }
+      if constexpr (kWrite) detail::store_square(out + plane + p, positions, lanes, here, results);
+    };
+    detail::for_squares(positions, blocks[i].lanes, map_square);
   }
 }
 
-template <std::size_t n, typename Visit>
-inline void read_tiles(const Board& board, const Sources<n>& sources, std::int64_t image,
+template <typename Element, std::size_t n, typename Visit>
+inline void read_tiles(const Board& board, const Sources<Element, n>& sources, std::int64_t image,
                        std::span<const Block> blocks, Visit visit) {
-  map_tiles<false>(board, sources, nullptr, image, blocks, visit);
+  map_tiles<false, Element>(board, sources, nullptr, image, blocks, visit);
 }
 
-/// Calls `produce(sink)`, which gives `sink(position, values)` every position of `block`, and
-/// writes what comes; `tile` is room for the block's positions.
-template <typename Produce>
-inline void write_tile(const Board& board, float* tensor, std::int64_t image, const Block& block,
+/// The vectors of a block's squares, `step` elements apart: a tile, or the tensor itself.
+template <typename Element>
+struct Squares {
+  Element* first;
+  std::ptrdiff_t step;
+
+  Element* at(std::ptrdiff_t square) const { return first + square * step; }
+  Vec operator[](std::ptrdiff_t square) const { return load(at(square)); }
+};
+
+template <typename Element>
+inline Squares<Element> squares_of(const Board& board, Element* tensor, std::int64_t image,
+                                   const Block& block) {
+  return {tensor + image * board.channels * board.positions() + block.channel, board.channels};
+}
+
+inline Squares<const float> squares_of(const Vec* tile) {
+  return {reinterpret_cast<const float*>(tile), kLanes};
+}
+
+/// Calls `produce(squares)`, which stores every square of `block` there, and brings them to
+/// `tensor`; `tile` is room for the block's positions.
+template <typename Element, typename Produce>
+inline void write_tile(const Board& board, Element* tensor, std::int64_t image, const Block& block,
                        Vec* tile, Produce produce) {
-  const int positions = board.positions();
-  float* const base = tensor + image * board.channels * positions;
   if (board.channels_last && block.lanes == kLanes) {
-    float* const to = base + block.channel;
-    const std::int64_t channels = board.channels;
-    produce([=](int p, const Vec& v) { store(to + p * channels, v); });
+    produce(squares_of(board, tensor, image, block));
     return;
   }
-  produce([=](int p, const Vec& v) { tile[p] = v; });
+  produce(Squares<float>{reinterpret_cast<float*>(tile), kLanes});
+  const int positions = board.positions();
   if (board.channels_last) {
-    float* to = base + block.channel;
-    for (int p = 0; p < positions; ++p, to += board.channels) store_lanes(to, tile[p], block.lanes);
+    const auto to = squares_of(board, tensor, image, block);
+    for (int p = 0; p < positions; ++p) store_lanes(to.at(p), tile[p], block.lanes);
     return;
   }
-  for (int p = 0; p < positions; p += kLanes) {
-    const int here = std::min(kLanes, positions - p);
+  Element* const plane = tensor + (image * board.channels + block.channel) * positions;
+  const auto store_square = [=](int p, int lanes, int here) __attribute__((always_inline)) {
     std::array<Vec, kLanes> square;
     std::copy_n(tile + p, here, square.begin());
-    detail::store_square(base + block.channel * positions + p, positions, block.lanes, here,
-                         square);
-  }
+    detail::store_square(plane + p, positions, lanes, here, square);
+  };
+  detail::for_squares(positions, block.lanes, store_square);
 }
 
 /// Runs `work(item, thread)` for every item. Shares the OpenMP runtime with torch (one pool of

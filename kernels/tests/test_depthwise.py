@@ -29,6 +29,7 @@ LAYERS = {
     "3x3": [square_pattern(3)],
     "5x5": [square_pattern(5)],
     "random": [random_pattern(seed, taps=7) for seed in range(5)],
+    "single taps": [Pattern(f"tap {i}", ((i // 5 - 2, i % 5 - 2),)) for i in range(25)],
 }
 FORMATS = {"nchw": torch.contiguous_format, "channels_last": torch.channels_last}
 
@@ -68,7 +69,7 @@ def check_case(
 
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(
-    layer=st.sampled_from(sorted(LAYERS)),
+    layer=st.sampled_from(sorted(LAYERS.keys() - {"single taps"})),
     batch=st.integers(0, 5) | st.sampled_from([17, 40]),
     channels=st.integers(5, 40),
     height=st.integers(2, 13),
@@ -96,9 +97,43 @@ def test_large_and_single_square_boards(size: int, layout: str) -> None:
     check_case("krb", (2, 9, size, size), layout, bias=True, relu=False)
 
 
+@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("width", range(1, 26))
+def test_every_tap_on_every_width(width: int, layout: str) -> None:
+    # 17 channels a tap: a whole register and a remainder at every CPU level.
+    check_case("single taps", (1, 25 * 17, 3, width), layout, bias=True, relu=True)
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("channels", [48, 96, 100, 256, 509, 512, 576])
+def test_groups_of_whole_and_partial_registers(channels: int, layout: str) -> None:
+    check_case("krb", (2, channels, 8, 8), layout, bias=True, relu=False)
+    check_case("random", (1, channels, 5, 19), layout, bias=False, relu=False)
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("relu", [True, False])
+def test_bfloat16_boards_round_only_what_they_give(layer: str, layout: str, relu: bool) -> None:
+    x, weight, bias, offsets = make_case(layer, 3, 77, 8, 5, layout)
+    half, plain = x.bfloat16(), x.bfloat16().float()
+    results = []
+    for board in (half, plain):
+        inputs = [board.requires_grad_(), weight.requires_grad_(), bias.requires_grad_()]
+        y = board_depthwise(board, weight, offsets, bias, relu=relu)
+        grad = torch.randn(y.shape, generator=torch.Generator().manual_seed(1)).bfloat16()
+        results.append((y, *torch.autograd.grad(y, inputs, grad.to(y.dtype))))
+    (y, grad_x, *grads), (expected, expected_x, *expected_grads) = results
+    assert y.stride() == x.stride()
+    for ours, theirs in ((y, expected), (grad_x, expected_x)):
+        # Sums that nearly cancel aside, the nearest bfloat16.
+        torch.testing.assert_close(ours, theirs.bfloat16(), rtol=2**-7, atol=1e-5)
+    torch.testing.assert_close(grads, expected_grads, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_dense_form_equals_the_slices(layer: str) -> None:
-    x, weight, bias, offsets = make_case(layer, 3, 14, 8, 8, "nchw")
+    x, weight, bias, offsets = make_case(layer, 3, 26, 8, 8, "nchw")
     expected = reference.slices(x, weight, offsets, bias, relu=True)
     y = reference.dense(x, weight, offsets, bias, relu=True)
     torch.testing.assert_close(y, expected, rtol=1e-5, atol=1e-5)
@@ -120,9 +155,13 @@ def test_other_layouts_are_copied_not_misread() -> None:
         )
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize(("layout", "relu"), [("nchw", True), ("channels_last", False)])
-def test_operator_keeps_the_rules_of_torch_library(layout: str, relu: bool) -> None:
+def test_operator_keeps_the_rules_of_torch_library(
+    layout: str, relu: bool, dtype: torch.dtype
+) -> None:
     x, weight, bias, offsets = make_case("krb", 2, 7, 4, 5, layout)
+    x = x.to(dtype)
     flat = [part for taps in offsets for tap in taps for part in tap]
     for tensor in (x, weight, bias):
         tensor.requires_grad_()
@@ -187,6 +226,8 @@ def test_wrong_shapes_and_types_are_named() -> None:
         board_depthwise(x.double(), weight.double(), offsets)
     with pytest.raises(TypeError, match="must agree"):
         board_depthwise(x, weight.double(), offsets)
+    with pytest.raises(TypeError, match="must be float32"):
+        board_depthwise(x.bfloat16(), weight.bfloat16(), offsets)
     with pytest.raises(ValueError, match="1 to 25 rows and columns"):
         board_depthwise(torch.zeros(1, 6, 26, 4), weight, offsets)
     with pytest.raises(ValueError, match=r"\[B, C, H, W\]"):
@@ -214,5 +255,12 @@ def test_every_cpu_level_agrees_with_the_slices(level: str) -> None:
             torch.testing.assert_close(y, expected, rtol=1e-5, atol=1e-5)
             grads = [torch.autograd.grad(v.square().sum(), (x, weight)) for v in (y, expected)]
             torch.testing.assert_close(*grads, rtol=1e-4, atol=1e-3)
+            # One tap, one product: the rounding to bfloat16 is torch's, to the bit.
+            half = torch.randn(5, 71, 8, 9).bfloat16().contiguous(memory_format=layout)
+            half[0, :, 0, :4] = torch.tensor([float("nan"), float("inf"), 3e38, 1e-40])
+            factor = torch.randn(71, 1)
+            y = board_depthwise(half, factor, [[(0, 0)]])
+            expected = (half.float() * factor[:, :, None]).bfloat16()
+            torch.testing.assert_close(y, expected, rtol=0, atol=0, equal_nan=True)
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)

@@ -72,6 +72,7 @@ def test_depthwise_between_batch_norms_equals_plain_torch(
     mean: float,
     seed: int,
 ) -> None:
+    torch.manual_seed(seed)  # for the layer's weights
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(batch, channels, height, width, generator=generator) + mean * norm_input
     x = x.contiguous(memory_format=FORMATS[layout]).requires_grad_()
@@ -111,6 +112,87 @@ def test_depthwise_between_batch_norms_equals_plain_torch(
         list(torch.autograd.grad(y, fast, grad)),
         list(torch.autograd.grad(expected, slow, grad.double())),
     )
+
+
+def relative_error(a: torch.Tensor, b: torch.Tensor) -> float:
+    a, b = a.detach().double(), b.detach().double()
+    return float((a - b).norm() / b.norm())
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("norm_input", [True, False])
+@pytest.mark.parametrize(
+    ("patterns", "batch", "channels", "height", "width"),
+    [
+        (PATTERNS, 3, 5, 8, 8),
+        (PATTERNS, 40, 71, 8, 8),
+        ([KNIGHT], 7, 33, 5, 9),
+        ([square_pattern(3)], 17, 48, 6, 7),
+        ([square_pattern(5)], 2, 40, 19, 19),
+        ([random_pattern(seed, taps=7) for seed in range(3)], 9, 256, 3, 4),
+    ],
+)
+def test_bfloat16_boards_differ_from_float32_by_their_rounding(
+    patterns: list[Pattern],
+    batch: int,
+    channels: int,
+    height: int,
+    width: int,
+    norm_input: bool,
+    layout: str,
+) -> None:
+    generator = torch.Generator().manual_seed(channels)
+    torch.manual_seed(channels)
+    shape = (batch, channels, height, width)
+    x = (torch.randn(shape, generator=generator) + 1).contiguous(memory_format=FORMATS[layout])
+    half, plain = (t.requires_grad_() for t in (x.bfloat16(), x.bfloat16().float()))
+    norms = [make_norm(channels, gamma, generator) for gamma in (False, True)]
+    depthwise = BoardDepthwise(channels, patterns)
+    plain_norms, plain_depthwise = copy.deepcopy((norms, depthwise))
+    y = norm_depthwise_norm(half, norms[0] if norm_input else None, depthwise, norms[1])
+    expected = norm_depthwise_norm(
+        plain, plain_norms[0] if norm_input else None, plain_depthwise, plain_norms[1]
+    )
+    assert y.dtype == torch.bfloat16
+    assert y.stride() == half.stride()
+    assert relative_error(y, expected) < 1e-2
+    used = norms if norm_input else norms[1:]
+    used_plain = plain_norms if norm_input else plain_norms[1:]
+    for norm, other in zip(used, used_plain, strict=True):
+        torch.testing.assert_close(norm.state_dict(), other.state_dict(), rtol=1e-5, atol=1e-6)
+    # Where the rounding may decide on which side of zero a value is, no gradient passes.
+    grad = torch.randn(shape, generator=generator).bfloat16()
+    grad = torch.where((y - expected).abs() + expected.abs() < 0.1, 0, grad)
+    fast = torch.autograd.grad(
+        y, [half, depthwise.weight, *(p for norm in used for p in norm.parameters())], grad
+    )
+    slow = torch.autograd.grad(
+        expected,
+        [plain, plain_depthwise.weight, *(p for norm in used_plain for p in norm.parameters())],
+        grad.float(),
+    )
+    assert [g.dtype for g in fast] == [torch.bfloat16] + [torch.float32] * (len(fast) - 1)
+    for a, b in zip(fast, slow, strict=True):
+        assert relative_error(a, b) < 2e-2
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("relu", [True, False])
+def test_batch_norm_of_bfloat16_rounds_only_what_it_gives(layout: str, relu: bool) -> None:
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(9, 37, 5, 7, generator=generator).contiguous(memory_format=FORMATS[layout])
+    half, plain = (t.requires_grad_() for t in (x.bfloat16(), x.bfloat16().float()))
+    norm = make_norm(37, True, generator)
+    other = copy.deepcopy(norm)
+    y, expected = norm_relu(half, norm, relu=relu), norm_relu(plain, other, relu=relu)
+    one_step = {"rtol": 2**-7, "atol": 1e-6}
+    torch.testing.assert_close(y, expected.bfloat16(), **one_step)
+    torch.testing.assert_close(norm.state_dict(), other.state_dict(), rtol=1e-5, atol=1e-6)
+    grad = torch.randn(x.shape, generator=generator).bfloat16()
+    grads = torch.autograd.grad(y, [half, *norm.parameters()], grad)
+    expected_grads = torch.autograd.grad(expected, [plain, *other.parameters()], grad.float())
+    torch.testing.assert_close(grads[0], expected_grads[0].bfloat16(), **one_step)
+    torch.testing.assert_close(grads[1:], expected_grads[1:], rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("layout", FORMATS)
@@ -178,10 +260,14 @@ def test_cumulative_average_as_torch() -> None:
     torch.testing.assert_close(norm.state_dict(), plain.state_dict())
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize(("layout", "norm_input"), [("nchw", False), ("channels_last", True)])
-def test_operators_keep_the_rules_of_torch_library(layout: str, norm_input: bool) -> None:
+def test_operators_keep_the_rules_of_torch_library(
+    layout: str, norm_input: bool, dtype: torch.dtype
+) -> None:
     generator = torch.Generator().manual_seed(2)
     x = torch.randn(3, 7, 4, 5, generator=generator).contiguous(memory_format=FORMATS[layout])
+    x = x.to(dtype)
     weight = torch.randn(7, 9, generator=generator)
     vectors = [torch.randn(7, generator=generator) for _ in range(3)]
     for tensor in (x, weight, *vectors):

@@ -36,6 +36,18 @@ def test_other_types_run_as_a_grouped_convolution() -> None:
     torch.testing.assert_close(layer(x), reference.slices(x, layer.weight, layer.offsets))
 
 
+def test_bfloat16_boards_are_native_beside_float32_parameters() -> None:
+    torch.manual_seed(0)
+    layer = BoardDepthwise(4, [KNIGHT])
+    x = torch.randn(2, 4, 5, 5).bfloat16()
+    native = layer(x)
+    assert "board_depthwise" in native.grad_fn.name()
+    dense = layer.bfloat16()(x)
+    assert "board_depthwise" not in dense.grad_fn.name()
+    assert native.dtype == dense.dtype == torch.bfloat16
+    torch.testing.assert_close(native, dense, rtol=0.05, atol=0.05)
+
+
 def test_unknown_form_is_refused() -> None:
     with pytest.raises(ValueError, match="known: native, dense, opti1, opti2"):
         BoardDepthwise(4, [KNIGHT], form="fast")

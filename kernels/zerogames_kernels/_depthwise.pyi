@@ -10,6 +10,7 @@ class Plan:
         height: int,
         width: int,
         channels_last: bool,
+        bfloat16: bool,
         group_sizes: Sequence[int],
         offsets: Sequence[int],
     ) -> None: ...

@@ -11,13 +11,16 @@ class Trunk:
     """Stem and blocks of a net in int8.
 
     Layers are tuples of weight, scale `[out]` and bias `[out]`: sums become `sum * scale + bias`.
+    For one caller at a time.
     """
 
     def __init__(self, height: int, width: int, weight: Floats, bias: Floats, relu: bool) -> None:
         """Begin with the stem, float32 weights `[C, P, n, n]`."""
 
     @property
-    def channels(self) -> int: ...
+    def output_shapes(self) -> list[tuple[int, ...]]:
+        """Of each output without the batch: `[C, H, W]`, or `[n]` of chosen numbers."""
+
     def add_block(
         self,
         *,
@@ -36,5 +39,17 @@ class Trunk:
         `first` and `depthwise` are uint8 steps, those of `last` float32.
         """
 
-    def run(self, planes: Floats, out: Floats, *, threads: int = 1, vnni: bool = True) -> None:
-        """Compute the trunk `[B, C, H, W]` from planes `[B, P, H, W]`."""
+    def add_output(
+        self,
+        layers: list[tuple[Floats, Floats, bool]],
+        chosen: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Add an output: the trunk behind some float32 layers, each with or without a ReLU.
+
+        `chosen` are the places of the flattened planes that are wanted; by default all planes.
+        """
+
+    def run(
+        self, planes: Floats, outs: list[Floats], *, threads: int = 1, vnni: bool = True
+    ) -> None:
+        """From planes `[B, P, H, W]` to the outputs, `[B, ...]` each."""

@@ -1,7 +1,8 @@
 """The board-shaped depthwise convolution as a torch operator.
 
 `board_depthwise` is a cross-correlation with zero padding and stride 1 whose taps are chosen per
-group of channels. On the CPU it runs in float32, in the memory format of its input.
+group of channels. On the CPU it computes in float32, in the memory format of its input; boards may
+be stored in bfloat16.
 """
 
 from functools import lru_cache
@@ -12,6 +13,9 @@ from torch.library import custom_op
 from zerogames_kernels import _depthwise, reference
 from zerogames_kernels.groups import Offsets, flatten_offsets, group_sizes
 from zerogames_kernels.pattern import RADIUS
+
+CPU_TYPES = (torch.float32, torch.bfloat16)
+"""What boards may be stored in on the CPU."""
 
 MAX_BOARD = 25
 """Rows and columns the kernels are made for."""
@@ -32,8 +36,8 @@ def board_depthwise(
     """Convolve every channel of `x [B, C, H, W]` with its own taps `weight [C, K]`.
 
     Args:
-        x: float32, contiguous or channels last (other layouts are copied first).
-        weight: one row per channel, in the order of its group's offsets.
+        x: float32 or bfloat16, contiguous or channels last (other layouts are copied first).
+        weight: one row per channel, in the order of its group's offsets; float32.
         offsets: taps `(d_row, d_column)` of each group; the channels are split into adjacent groups
             as `group_sizes` says.
         bias: `[C]`, added to the sum.
@@ -41,13 +45,10 @@ def board_depthwise(
         form: which CUDA kernel runs, see `FORMS`.
 
     Returns:
-        `[B, C, H, W]` in the memory format of `x`. Gradients of `x`, `weight` and `bias` are
-        defined; second derivatives are not.
+        `[B, C, H, W]` in the type and memory format of `x`. Gradients of `x`, `weight` and `bias`
+        are defined; second derivatives are not.
     """
-    output: torch.Tensor = _forward(
-        x, weight, bias, flatten_offsets(offsets), len(offsets), relu, form
-    )
-    return output
+    return run_operator(x, weight, bias, flatten_offsets(offsets), len(offsets), relu, form)
 
 
 def dense_layout(x: torch.Tensor) -> torch.Tensor:
@@ -68,19 +69,21 @@ def like_layout(tensor: torch.Tensor, model: torch.Tensor) -> torch.Tensor:
 def _cached_plan(
     shape: tuple[int, int, int, int],
     channels_last: bool,
+    bfloat16: bool,
     offsets: tuple[int, ...],
     groups: int,
 ) -> _depthwise.Plan:
     batch, channels, height, width = shape
     sizes = group_sizes(channels, groups)
-    return _depthwise.Plan(batch, channels, height, width, channels_last, sizes, offsets)
+    return _depthwise.Plan(batch, channels, height, width, channels_last, bfloat16, sizes, offsets)
 
 
 def make_plan(x: torch.Tensor, offsets: list[int], groups: int) -> _depthwise.Plan:
     """Return the (remembered) tables of the kernels for tensors shaped like `x`."""
     batch, channels, height, width = x.shape
     shape = (batch, channels, height, width)
-    return _cached_plan(shape, not x.is_contiguous(), tuple(offsets), groups)
+    bfloat16 = x.dtype == torch.bfloat16
+    return _cached_plan(shape, not x.is_contiguous(), bfloat16, tuple(offsets), groups)
 
 
 def address(tensor: torch.Tensor | None) -> int:
@@ -92,8 +95,10 @@ def check_board(x: torch.Tensor) -> None:
     """Refuse what the CPU kernels cannot run, saying what they need."""
     if x.dim() != 4:
         raise ValueError(f"a board tensor has shape [B, C, H, W], not {list(x.shape)}")
-    if x.dtype != torch.float32:
-        raise TypeError(f"the CPU kernels run in float32, not {x.dtype}; use form='dense'")
+    if x.dtype not in CPU_TYPES:
+        raise TypeError(
+            f"the CPU kernels take float32 or bfloat16, not {x.dtype}; use form='dense'"
+        )
     if not (1 <= x.shape[2] <= MAX_BOARD and 1 <= x.shape[3] <= MAX_BOARD):
         raise ValueError(
             f"a board has 1 to {MAX_BOARD} rows and columns, not {x.shape[2]}x{x.shape[3]}"
@@ -115,9 +120,8 @@ def check_weight(
             f"{x.shape[1]} channels with {taps} taps need [{x.shape[1]}, {taps}]"
         )
     check_vector("bias", bias, x)
-    for name, tensor in (("weight", weight), ("bias", bias)):
-        if tensor is not None and tensor.dtype != x.dtype:
-            raise TypeError(f"{name} is {tensor.dtype}, the input is {x.dtype}; they must agree")
+    check_type("weight", weight, x)
+    check_type("bias", bias, x)
 
 
 def check_vector(name: str, vector: torch.Tensor | None, x: torch.Tensor) -> None:
@@ -128,8 +132,44 @@ def check_vector(name: str, vector: torch.Tensor | None, x: torch.Tensor) -> Non
         )
 
 
-@custom_op("zerogames::board_depthwise", mutates_args=(), device_types="cpu")
-def _forward(
+def check_type(name: str, parameter: torch.Tensor | None, x: torch.Tensor) -> None:
+    """Refuse a parameter of another type than `x`, or than float32 beside bfloat16."""
+    if parameter is None:
+        return
+    if x.dtype == torch.bfloat16:
+        if parameter.dtype != torch.float32:
+            raise TypeError(f"{name} is {parameter.dtype}; beside bfloat16 it must be float32")
+    elif parameter.dtype != x.dtype:
+        raise TypeError(f"{name} is {parameter.dtype}, the input is {x.dtype}; they must agree")
+
+
+# Defined by its parts: under `custom_op` a call takes twice the time, and a net makes many.
+torch.library.define(
+    "zerogames::board_depthwise",
+    "(Tensor x, Tensor weight, Tensor? bias, int[] offsets, int groups, bool relu, str form)"
+    " -> Tensor",
+    tags=torch.Tag.pt2_compliant_tag,
+)
+
+
+def run_operator(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    offsets: list[int],
+    groups: int,
+    relu: bool,
+    form: str,
+) -> torch.Tensor:
+    """Call the operator with the `offsets` of `flatten_offsets`; see `board_depthwise`."""
+    output: torch.Tensor = torch.ops.zerogames.board_depthwise.default(
+        x, weight, bias, offsets, groups, relu, form
+    )
+    return output
+
+
+@torch.library.impl("zerogames::board_depthwise", "cpu")
+def _(
     x: torch.Tensor,
     weight: torch.Tensor,
     bias: torch.Tensor | None,
@@ -154,7 +194,7 @@ def _forward(
     return y
 
 
-@_forward.register_fake
+@torch.library.register_fake("zerogames::board_depthwise")  # type: ignore[untyped-decorator]
 def _(
     x: torch.Tensor,
     weight: torch.Tensor,
@@ -168,7 +208,7 @@ def _(
     return torch.empty_like(dense_layout(x))
 
 
-@_forward.register_kernel("cuda")
+@torch.library.impl("zerogames::board_depthwise", "cuda")
 def _(
     x: torch.Tensor,
     weight: torch.Tensor,
@@ -275,8 +315,8 @@ def _empty_grads(
     nothing = (0,)
     return (
         torch.empty_like(x) if needs[0] else x.new_empty(nothing),
-        torch.empty_like(weight) if needs[1] else x.new_empty(nothing),
-        x.new_empty(x.shape[1] if needs[2] else 0),
+        torch.empty_like(weight) if needs[1] else weight.new_empty(nothing),
+        weight.new_empty(x.shape[1] if needs[2] else 0),
     )
 
 
@@ -305,4 +345,6 @@ def _autograd(ctx, grad):  # type: ignore[no-untyped-def]
     return (*(g if need else None for g, need in zip(grads, needs, strict=True)), *(None,) * 4)
 
 
-_forward.register_autograd(_autograd, setup_context=_setup_context)
+torch.library.register_autograd(
+    "zerogames::board_depthwise", _autograd, setup_context=_setup_context
+)

@@ -5,6 +5,8 @@ convolution between them: each is a walk through memory. Here the convolution no
 while reading it and sums the moments of its output while writing it, and the backward pass
 computes the normalised input again instead of keeping it.
 
+Boards are float32 or bfloat16, results and gradients of the same type; everything else is float32.
+
 All operators use the statistics of the batch and return them; `zerogames_kernels.modules` keeps
 the running ones.
 """
@@ -16,6 +18,7 @@ from zerogames_kernels import _depthwise
 from zerogames_kernels.depthwise import (
     address,
     check_board,
+    check_type,
     check_vector,
     check_weight,
     dense_layout,
@@ -55,6 +58,10 @@ def _element_plan(x: torch.Tensor) -> _depthwise.Plan:
     return make_plan(x, [], 1)
 
 
+def _statistics(x: torch.Tensor, *shape: int) -> torch.Tensor:
+    return x.new_empty(shape, dtype=torch.float32)
+
+
 def _count(x: torch.Tensor) -> int:
     return x.shape[0] * x.shape[2] * x.shape[3]
 
@@ -63,12 +70,13 @@ def _check(x: torch.Tensor, *vectors: Vector) -> None:
     check_board(x)
     for vector in vectors:
         check_vector("a batch norm's parameter", vector, x)
+        check_type("a batch norm's parameter", vector, x)
     if _count(x) < 2:
         raise ValueError("batch norm needs more than one value per channel in training")
 
 
 def _moments(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    mean, var = x.new_empty(x.shape[1]), x.new_empty(x.shape[1])
+    mean, var = _statistics(x, x.shape[1]), _statistics(x, x.shape[1])
     _element_plan(x).moments(
         x=address(x), mean=address(mean), variance=address(var), threads=torch.get_num_threads()
     )
@@ -89,7 +97,7 @@ def _normalise(x: torch.Tensor, norm: _Norm, relu: bool) -> torch.Tensor:
 
 
 def _gradient_sums(grad: torch.Tensor, x: torch.Tensor, norm: _Norm, relu: bool) -> torch.Tensor:
-    sums = x.new_empty(x.shape[1], 2)
+    sums = _statistics(x, x.shape[1], 2)
     _element_plan(x).gradient_sums(
         grad=address(grad),
         x=address(x),
@@ -141,7 +149,7 @@ def _(
     x: torch.Tensor, gamma: Vector, beta: Vector, eps: float, relu: bool
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     x = dense_layout(x)
-    return torch.empty_like(x), x.new_empty(x.shape[1]), x.new_empty(x.shape[1])
+    return torch.empty_like(x), _statistics(x, x.shape[1]), _statistics(x, x.shape[1])
 
 
 @custom_op("zerogames::batch_norm_relu_backward", mutates_args=(), device_types="cpu")
@@ -223,11 +231,11 @@ def norm_depthwise_norm(
     _check(x, gamma1, beta1, gamma2, beta2)
     check_weight(x, weight, None, offsets, groups)
     x, weight = dense_layout(x), weight.contiguous()
-    nothing = x.new_empty(0)
+    nothing = _statistics(x, 0)
     mean1, var1 = _moments(x) if norm_input else (nothing, nothing.clone())
     norm1 = _Norm(mean1, var1, gamma1, beta1, eps1) if norm_input else None
     y = torch.empty_like(x)
-    mean2, var2 = x.new_empty(x.shape[1]), x.new_empty(x.shape[1])
+    mean2, var2 = _statistics(x, x.shape[1]), _statistics(x, x.shape[1])
     make_plan(x, offsets, groups).depthwise_forward(
         x=address(x),
         input_scale=address(norm1.scale if norm1 else None),
@@ -262,10 +270,10 @@ def _(
     return (
         torch.empty_like(x),
         torch.empty_like(x),
-        x.new_empty(first),
-        x.new_empty(first),
-        x.new_empty(channels),
-        x.new_empty(channels),
+        _statistics(x, first),
+        _statistics(x, first),
+        _statistics(x, channels),
+        _statistics(x, channels),
     )
 
 
@@ -296,7 +304,7 @@ def _norm_depthwise_norm_backward(
     grad_gamma2, grad_beta2 = norm2.gradients(_gradient_sums(grad, y, norm2, True), _count(x))
     norm1 = _Norm(mean1, var1, gamma1, beta1, eps1) if norm_input else None
     grad_x, grad_weight = torch.empty_like(x), torch.empty_like(weight)
-    sums1 = x.new_empty(x.shape[1], 2) if norm_input else None
+    sums1 = _statistics(x, x.shape[1], 2) if norm_input else None
     make_plan(x, offsets, groups).depthwise_backward(
         grad=address(grad),
         y=address(y),
@@ -317,7 +325,8 @@ def _norm_depthwise_norm_backward(
         threads=torch.get_num_threads(),
     )
     if norm1 is None or sums1 is None:
-        return grad_x, x.new_empty(0), x.new_empty(0), grad_weight, grad_gamma2, grad_beta2
+        nothing = _statistics(x, 0)
+        return grad_x, nothing, nothing.clone(), grad_weight, grad_gamma2, grad_beta2
     grad_gamma1, grad_beta1 = norm1.gradients(sums1, _count(x))
     _gradient_apply(grad_x, x, norm1, False, grad_x)
     return grad_x, grad_gamma1, grad_beta1, grad_weight, grad_gamma2, grad_beta2

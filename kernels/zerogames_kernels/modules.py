@@ -12,19 +12,29 @@ from torch import nn
 from torch.nn import functional
 
 from zerogames_kernels import fused, reference
-from zerogames_kernels.depthwise import FORMS, MAX_BOARD, board_depthwise
+from zerogames_kernels.depthwise import CPU_TYPES, FORMS, MAX_BOARD, run_operator
 from zerogames_kernels.groups import flatten_offsets, group_offsets, group_sizes
 from zerogames_kernels.pattern import Pattern
 
 
-def runs_native(x: torch.Tensor) -> bool:
-    """Whether the CPU kernels take `x`: float32 boards up to 25x25, outside an ONNX export."""
+def _in_onnx_export() -> bool:
+    # Asked in every call; torch's own function imports two modules to answer.
+    tracing = torch.jit.is_tracing() or torch.compiler.is_compiling()  # type: ignore[attr-defined, no-untyped-call]
+    return tracing and torch.onnx.is_in_onnx_export()
+
+
+def runs_native(x: torch.Tensor, *parameters: torch.Tensor | None) -> bool:
+    """Whether the CPU kernels take `x`: boards up to 25x25, outside an ONNX export.
+
+    Boards are float32 or, under autocast, bfloat16; the parameters are float32.
+    """
     return (
-        x.device.type == "cpu"
-        and x.dtype == torch.float32
+        x.is_cpu
+        and x.dtype in CPU_TYPES
+        and all(p is None or p.dtype == torch.float32 for p in parameters)
         and x.dim() == 4
         and max(x.shape[2:]) <= MAX_BOARD
-        and not torch.onnx.is_in_onnx_export()
+        and not _in_onnx_export()
     )
 
 
@@ -63,6 +73,7 @@ class BoardDepthwise(nn.Module):
         self.channels = channels
         self.patterns = tuple(patterns)
         self.offsets = group_offsets(patterns)
+        self.flat_offsets = flatten_offsets(self.offsets)
         self.group_sizes = group_sizes(channels, len(patterns))
         self.relu = relu
         self.form = form
@@ -79,10 +90,11 @@ class BoardDepthwise(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Convolve `x [B, C, H, W]`."""
-        if not (runs_native(x) and self.form != "dense") and not self._runs_on_gpu(x):
+        if not (runs_native(x, self.weight) and self.form != "dense") and not self._runs_on_gpu(x):
             return reference.dense(x, self.weight, self.offsets, self.bias, relu=self.relu)
-        return board_depthwise(
-            x, self.weight, self.offsets, self.bias, relu=self.relu, form=self.form
+        groups = len(self.patterns)
+        return run_operator(
+            x, self.weight, self.bias, self.flat_offsets, groups, self.relu, self.form
         )
 
     def _runs_on_gpu(self, x: torch.Tensor) -> bool:
@@ -93,7 +105,7 @@ class BoardDepthwise(nn.Module):
             and x.dtype == self.weight.dtype
             and x.dtype in (torch.float16, torch.float32)
             and max(x.shape[2:]) <= MAX_BOARD
-            and not torch.onnx.is_in_onnx_export()
+            and not _in_onnx_export()
         )
 
     def dense_weight(self) -> torch.Tensor:
@@ -136,7 +148,7 @@ def _count(x: torch.Tensor) -> int:
 
 def norm_relu(x: torch.Tensor, norm: nn.BatchNorm2d, *, relu: bool = True) -> torch.Tensor:
     """Run `norm` and, if `relu`, a ReLU; in training on the CPU as one operator."""
-    if not (_uses_batch_statistics(norm) and runs_native(x)):
+    if not (_uses_batch_statistics(norm) and runs_native(x, norm.running_mean, norm.bias)):
         # Not norm(x): a subclass may have its ReLU in there.
         y: torch.Tensor = nn.BatchNorm2d.forward(norm, x)
         return functional.relu(y) if relu else y
@@ -161,7 +173,7 @@ def norm_depthwise_norm(
     norms = [norm for norm in (norm_in, norm_out) if norm is not None]
     if (
         depthwise.form == "dense"
-        or not runs_native(x)
+        or not runs_native(x, depthwise.weight, norm_out.running_mean, norm_out.bias)
         or not all(_uses_batch_statistics(norm) for norm in norms)
     ):
         if norm_in is not None:
@@ -175,8 +187,8 @@ def norm_depthwise_norm(
         depthwise.weight,
         norm_out.weight,
         norm_out.bias,
-        flatten_offsets(depthwise.offsets),
-        len(depthwise.offsets),
+        depthwise.flat_offsets,
+        len(depthwise.patterns),
         0.0 if norm_in is None else norm_in.eps,
         norm_out.eps,
         norm_in is not None,

@@ -1,0 +1,88 @@
+#pragma once
+
+// The trunk of a net in float32: some positions go through all layers together, so few that what is
+// between two layers stays in the cache, and so many that fetching the weights is worth it.
+
+#include "output.hpp"
+
+namespace zerogames::trunk {
+
+/// A block: two layers with a ReLU between them, and the sum with what came in.
+struct Block {
+  Convolution first;
+  Convolution last;
+  Ending ending;
+};
+
+/// For one caller at a time: the room for activations is kept between calls.
+class Trunk {
+ public:
+  Trunk(const BoardSize& board, int channels, Stem stem)
+      : board_(board),
+        channels_(channels),
+        stride_(round_up(channels, kLine)),
+        stem_(std::move(stem)) {}
+
+  const BoardSize& board() const { return board_; }
+  int channels() const { return channels_; }
+  int planes() const { return stem_.planes(); }
+  const std::vector<Output>& outputs() const { return outputs_; }
+  void add(Block block) { blocks_.push_back(std::move(block)); }
+  void add(Output output) { outputs_.push_back(std::move(output)); }
+
+  /// From `[batch][planes][squares]` to the outputs, `[batch][size]` each.
+  void run(const float* x, int batch, std::span<float* const> to, int threads) {
+    scratch_.resize(std::max<std::size_t>(scratch_.size(), threads));
+    for_parts(batch, positions_together(), threads, [&](int thread, int first, int last) {
+      run_part(x, first, last - first, to, scratch_[thread]);
+    });
+  }
+
+ private:
+  struct Scratch {
+    Buffer<float> trunk, inner, summand;
+    Output::Scratch output;
+  };
+
+  int positions_together() const { return std::max(1, kSquaresTogether / board_.squares()); }
+
+  void run_part(const float* x, int first, int positions, std::span<float* const> to,
+                Scratch& scratch) const {
+    const int squares = board_.squares();
+    const std::size_t size = static_cast<std::size_t>(squares + 1) * stride_;
+    scratch.trunk.resize(positions * size);
+    scratch.summand.resize(positions * size);
+    float* trunk = scratch.trunk.data();
+    for (int p = 0; p < positions; ++p) {
+      stem_.run(x + static_cast<std::size_t>(first + p) * stem_.planes() * squares,
+                trunk + p * size);
+    }
+    for (const Block& block : blocks_) run_block(block, positions, scratch);
+    run_outputs(outputs_, trunk, first, positions, to, scratch.output);
+  }
+
+  void run_block(const Block& block, int positions, Scratch& scratch) const {
+    const int squares = board_.squares();
+    scratch.inner.resize(static_cast<std::size_t>(positions) * (squares + 1) *
+                         block.first.stride());
+    block.first.run(scratch.trunk.data(), positions, true, scratch.inner.data(),
+                    scratch.output.winograd);
+    block.last.run(scratch.inner.data(), positions, false, scratch.summand.data(),
+                   scratch.output.winograd);
+    for (int p = 0; p < positions; ++p) {
+      const std::size_t at = static_cast<std::size_t>(p) * (squares + 1) * stride_;
+      block.ending.run(scratch.summand.data() + at, scratch.trunk.data() + at, squares, stride_);
+    }
+  }
+
+  static constexpr int kSquaresTogether = 512;
+
+  BoardSize board_;
+  int channels_, stride_;
+  Stem stem_;
+  std::vector<Block> blocks_;
+  std::vector<Output> outputs_;
+  std::vector<Scratch> scratch_;
+};
+
+}  // namespace zerogames::trunk

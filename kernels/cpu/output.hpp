@@ -1,0 +1,90 @@
+#pragma once
+
+// What leaves a trunk, always in float32: its own planes, those of the first layers of a head, or
+// chosen numbers of them.
+
+#include "float_layers.hpp"
+
+namespace zerogames::trunk {
+
+class Output {
+ public:
+  struct Layer {
+    Convolution convolution;
+    bool relu;
+  };
+
+  struct Scratch {
+    Buffer<float> from, to;
+    Winograd::Scratch winograd;
+  };
+
+  /// `channels` of the trunk; without layers they are what leaves. `chosen` are places in
+  /// `[channels][squares]` of the last layer, empty for all.
+  Output(const BoardSize& board, int channels, std::vector<Layer> layers,
+         std::span<const std::int64_t> chosen)
+      : squares_(board.squares()), channels_(channels), layers_(std::move(layers)) {
+    for (const Layer& layer : layers_) {
+      if (layer.convolution.in() != channels_) {
+        throw std::invalid_argument("the layers of an output do not fit the trunk");
+      }
+      channels_ = layer.convolution.out();
+    }
+    const std::int64_t size = static_cast<std::int64_t>(squares_) * channels_;
+    for (const std::int64_t place : chosen) {
+      if (place < 0 || place >= size) {
+        throw std::invalid_argument("an output chooses a place that there is not");
+      }
+      chosen_.push_back(place_of(static_cast<int>(place)));
+    }
+  }
+
+  int channels() const { return channels_; }
+  int num_chosen() const { return static_cast<int>(chosen_.size()); }
+  /// Numbers for each position.
+  int size() const { return chosen_.empty() ? squares_ * channels_ : num_chosen(); }
+
+  /// From activations to `[positions][size]`.
+  void run(const float* x, int positions, float* y, Scratch& scratch) const {
+    for (const Layer& layer : layers_) {
+      scratch.to.resize(static_cast<std::size_t>(positions) * (squares_ + 1) *
+                        layer.convolution.stride());
+      layer.convolution.run(x, positions, layer.relu, scratch.to.data(), scratch.winograd);
+      std::swap(scratch.from, scratch.to);
+      x = scratch.from.data();
+    }
+    const int stride = round_up(channels_, kLine);
+    for (int p = 0; p < positions; ++p) {
+      if (chosen_.empty()) {
+        for (int c = 0; c < channels_; ++c) {
+          for (int s = 0; s < squares_; ++s) y[c * squares_ + s] = x[s * stride + c];
+        }
+      } else {
+        for (std::size_t i = 0; i < chosen_.size(); ++i) y[i] = x[chosen_[i]];
+      }
+      x += (squares_ + 1) * stride;
+      y += size();
+    }
+  }
+
+ private:
+  /// From a place in `[channels][squares]` to the one in the activations.
+  int place_of(int place) const {
+    return place % squares_ * round_up(channels_, kLine) + place / squares_;
+  }
+
+  int squares_, channels_;
+  std::vector<Layer> layers_;
+  std::vector<int> chosen_;
+};
+
+/// The outputs of a trunk for some positions of a batch, which begin at `first`.
+inline void run_outputs(std::span<const Output> outputs, const float* trunk, int first,
+                        int positions, std::span<float* const> to, Output::Scratch& scratch) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::size_t before = static_cast<std::size_t>(first) * outputs[i].size();
+    outputs[i].run(trunk, positions, to[i] + before, scratch);
+  }
+}
+
+}  // namespace zerogames::trunk

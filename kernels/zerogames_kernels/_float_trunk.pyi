@@ -1,0 +1,44 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+class Trunk:
+    """Stem and blocks of a net in float32.
+
+    Layers are tuples of weight and bias `[out]`. For one caller at a time.
+    """
+
+    def __init__(self, height: int, width: int, weight: Floats, bias: Floats, relu: bool) -> None:
+        """Begin with the stem, weights `[C, P, n, n]`."""
+
+    @property
+    def output_shapes(self) -> list[tuple[int, ...]]:
+        """Of each output without the batch: `[C, H, W]`, or `[n]` of chosen numbers."""
+
+    def add_block(
+        self,
+        *,
+        first: tuple[Floats, Floats],
+        last: tuple[Floats, Floats],
+        excitation: tuple[Floats, Floats, Floats, Floats] | None,
+        relu: bool,
+        norm: tuple[Floats, Floats] | None,
+    ) -> None:
+        """Add a block of two layers with weights `[out, in, n, n]`, n = 1 or 3.
+
+        A ReLU is between them; `relu` says whether one is behind the sum.
+        """
+
+    def add_output(
+        self,
+        layers: list[tuple[Floats, Floats, bool]],
+        chosen: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Add an output: the trunk behind some float32 layers, each with or without a ReLU.
+
+        `chosen` are the places of the flattened planes that are wanted; by default all planes.
+        """
+
+    def run(self, planes: Floats, outs: list[Floats], *, threads: int = 1) -> None:
+        """From planes `[B, P, H, W]` to the outputs, `[B, ...]` each."""
