@@ -20,7 +20,7 @@ def net(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "net.safetensors"
 
 
-@pytest.mark.parametrize("kind", ["onnx", "torch", "constant", "random"])
+@pytest.mark.parametrize("kind", ["native", "onnx", "torch", "constant", "random"])
 def test_every_kind_keeps_the_contract(kind: str, net: Path) -> None:
     game = zerogames.get_game("connect4")
     evaluator = open_evaluator(game, kind=kind, net=net)

@@ -11,7 +11,8 @@ from rich.console import Console
 
 import zerogames
 from zerogames.evaluate import open_evaluator
-from zerogames.evaluate.int8_ import Int8Evaluator, open_int8, split_trunk
+from zerogames.evaluate.int8_ import open_int8, split_trunk
+from zerogames.evaluate.native_ import NativeEvaluator
 from zerogames.evaluate.opening import net_version
 from zerogames.export.agreement import evaluate_all, measure_agreement
 from zerogames.export.calibration import play_positions, read_positions
@@ -78,7 +79,7 @@ def test_every_kind_of_net_and_board_agrees(
     path = exported_int8(net, net_version(net), game, right.encoding)
     for native in (False, True):
         evaluator = open_int8(path, version="", encoding=right.encoding, threads=2, native=native)
-        assert isinstance(evaluator, Int8Evaluator) == (native and not name.startswith("cnx"))
+        assert isinstance(evaluator, NativeEvaluator) == (native and not name.startswith("cnx"))
         fast = evaluate_all(evaluator, positions.planes)
         agreement = measure_agreement(fast, slow, positions)
         assert agreement.top1 >= 0.9
@@ -94,15 +95,15 @@ def check_trunk(path: Path, planes: np.typing.NDArray[np.float32]) -> None:
     parts = split_trunk(onnx.load(path))
     if parts is None:
         return
-    trunk, _ = parts
-    shape = (len(planes), trunk.channels, *planes.shape[2:])
-    plain, fast = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
+    trunk, _, _ = parts
+    shapes = [(len(planes), *shape) for shape in trunk.output_shapes]
+    plain, fast = ([np.full(shape, np.nan, np.float32) for shape in shapes] for _ in range(2))
     trunk.run(planes, plain, vnni=False)
     for threads in (1, 2, 5):
         trunk.run(planes, fast, threads=threads)
-        assert np.array_equal(plain, fast)
+        assert all(map(np.array_equal, plain, fast))
     with pytest.raises(ValueError, match="do not fit"):
-        trunk.run(planes, fast[:-1])
+        trunk.run(planes, [out[:-1] for out in fast])
 
 
 def test_layers_are_int8_but_for_the_kept_ones(net: Path) -> None:

@@ -1,11 +1,15 @@
 """Writing files so that a reader sees all of one or nothing, whatever happens in between."""
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 TEMPORARY_SUFFIX = ".tmp"
 """A file with this ending is unfinished; nothing reads it."""
+
+_asking_for_mask = threading.Lock()
+"""The mask can only be read by setting it."""
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -13,7 +17,9 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
     On any error the temporary file is removed and `path` is as before.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    # A thread's number, the process's for its first one: several may make the same file.
+    writer = threading.get_native_id()
+    temporary = path.with_name(f".{path.name}.{writer}{TEMPORARY_SUFFIX}")
     try:
         write(temporary)
         with temporary.open("rb+") as file:
@@ -31,8 +37,9 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def _new_file_mode() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
+    with _asking_for_mask:
+        mask = os.umask(0)
+        os.umask(mask)
     return 0o666 & ~mask
 
 

@@ -45,7 +45,7 @@ class NetCommand:
     nodes: int | None
     batch: int = 8
     threads: int = 1
-    evaluator: str = "onnx"
+    evaluator: str = "native"
     precision: str = "fp32"
     search: str = "engine"
     variety: float = 0.0
@@ -62,7 +62,7 @@ class NetCommand:
         if not Path(name).is_file():
             raise UserError(f"there is no net file '{name}'; train one or give its path")
         settings = dict(_setting(part, text) for part in query.split("&") if part)
-        evaluator, search = settings.get("evaluator", "onnx"), settings.get("search", "engine")
+        evaluator, search = settings.get("evaluator", "native"), settings.get("search", "engine")
         precision = settings.get("precision", "fp32")
         check_precision(precision, evaluator)
         search_preset(search)

@@ -3,6 +3,7 @@
 from zerogames.evaluate.evaluator import Capabilities, Evaluation, Evaluator
 from zerogames.evaluate.opening import (
     EVALUATOR_KINDS,
+    NET_EVALUATORS,
     PRECISIONS,
     check_precision,
     open_evaluator,
@@ -11,6 +12,7 @@ from zerogames.evaluate.plain import ConstantEvaluator, RandomEvaluator
 
 __all__ = [
     "EVALUATOR_KINDS",
+    "NET_EVALUATORS",
     "PRECISIONS",
     "Capabilities",
     "ConstantEvaluator",

@@ -14,6 +14,10 @@ PRECISIONS = ("fp32", "int8")
 """`int8`: quantised for CPUs, see `zerogames.export.int8`; faster, and not quite the same."""
 
 
+NET_EVALUATORS = ("native", "onnx", "torch")
+"""Kinds that run a net file on any machine."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What is wanted of an evaluator."""
@@ -27,7 +31,7 @@ class Request:
 def open_evaluator(
     game: Game,
     *,
-    kind: str = "onnx",
+    kind: str = "native",
     net: Path | None = None,
     threads: int = 1,
     precision: str = "fp32",
@@ -51,9 +55,9 @@ def check_precision(precision: str, kind: str) -> None:
         raise unknown_name("evaluator", kind, EVALUATOR_KINDS)
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, PRECISIONS)
-    if precision != "fp32" and kind != "onnx":
+    if precision != "fp32" and kind not in ("native", "onnx"):
         raise UserError(
-            f"the evaluator '{kind}' has no precision {precision}; take the evaluator 'onnx'"
+            f"the evaluator '{kind}' has no precision {precision}; take the evaluator 'native'"
         )
 
 
@@ -65,22 +69,47 @@ def net_version(net: Path) -> str:
         raise UserError(f"{net}: {error.strerror or error}") from None
 
 
+def _open_native(request: Request) -> Evaluator:
+    """Our own kernels for nets and CPUs where they are faster, else onnxruntime."""
+    from zerogames.evaluate.native_ import is_native, open_native
+    from zerogames.nets import read_net_info
+
+    net = _required_net(request, "native")
+    if request.precision == "int8":
+        return _open_int8(request, net, native=None)
+    info, version = read_net_info(net), net_version(net)
+    if not is_native(request.game.parse_net(info.name)):
+        return _open_onnx(request)
+    path = exported_native(net, version, request.game)
+    return open_native(path, version=version, encoding=info.encoding, threads=request.threads)
+
+
 def _open_onnx(request: Request) -> Evaluator:
     from zerogames.evaluate.onnx_ import OnnxEvaluator
     from zerogames.nets import read_net_info
 
     net = _required_net(request, "onnx")
-    info, version = read_net_info(net), net_version(net)
     if request.precision == "int8":
-        from zerogames.evaluate.int8_ import open_int8
-        from zerogames.export.int8 import exported_int8
-
-        path = exported_int8(net, version, request.game, info.encoding, named=request.net)
-        return open_int8(
-            path, version=f"{version}-int8", encoding=info.encoding, threads=request.threads
-        )
+        return _open_int8(request, net, native=False)
+    info, version = read_net_info(net), net_version(net)
     path = exported_onnx(net, version, request.game)
     return OnnxEvaluator(path, version=version, encoding=info.encoding, threads=request.threads)
+
+
+def _open_int8(request: Request, net: Path, *, native: bool | None) -> Evaluator:
+    from zerogames.evaluate.int8_ import open_int8
+    from zerogames.export.int8 import exported_int8
+    from zerogames.nets import read_net_info
+
+    info, version = read_net_info(net), net_version(net)
+    path = exported_int8(net, version, request.game, info.encoding, named=request.net)
+    return open_int8(
+        path,
+        version=f"{version}-int8",
+        encoding=info.encoding,
+        threads=request.threads,
+        native=native,
+    )
 
 
 def exported_onnx(net: Path, version: str, game: Game) -> Path:
@@ -96,6 +125,30 @@ def exported_onnx(net: Path, version: str, game: Game) -> Path:
         model, _ = load_net(net, game=game)
         path.parent.mkdir(parents=True, exist_ok=True)
         export_onnx(model, game, path)
+        prune_cache()
+    return path
+
+
+def exported_native(net: Path, version: str, game: Game) -> Path:
+    """The form of a net that our own kernels read, made once and kept by content."""
+    from zerogames.export.cache import (
+        NATIVE_SUFFIX,
+        NATIVE_VERSION,
+        cache_folder,
+        mark_used,
+        prune_cache,
+    )
+
+    size = "x".join(map(str, game.spec.observation_shape))
+    path = cache_folder() / f"{version}-{size}-v{NATIVE_VERSION}{NATIVE_SUFFIX}"
+    if not mark_used(path):
+        import onnx
+
+        from zerogames.atomic import write_bytes_atomically
+        from zerogames.export.native import make_native
+
+        model = onnx.load(exported_onnx(net, version, game))
+        write_bytes_atomically(path, make_native(model))
         prune_cache()
     return path
 
@@ -136,6 +189,7 @@ def _required_net(request: Request, kind: str) -> Path:
 
 
 EVALUATOR_KINDS: dict[str, Callable[[Request], Evaluator]] = {
+    "native": _open_native,
     "onnx": _open_onnx,
     "torch": _open_torch,
     "tensorrt": _open_tensorrt,

@@ -11,6 +11,9 @@ SAFE_S = 3600.0
 """An export that was used less than so many seconds ago is not removed."""
 EXPORT_VERSION = 1
 """Raise it when the exported graph changes: cached exports of older versions are not used."""
+NATIVE_VERSION = 1
+"""Likewise for nets in the form of our own kernels."""
+NATIVE_SUFFIX = ".native"
 
 
 def cache_folder() -> Path:
@@ -34,7 +37,8 @@ def prune_cache() -> None:
     One that was used in the last hour stays in any case: another process may be about to read it.
     """
     used: list[tuple[float, Path]] = []
-    for file in cache_folder().glob("*.onnx"):
+    exports = (*cache_folder().glob("*.onnx"), *cache_folder().glob(f"*{NATIVE_SUFFIX}"))
+    for file in exports:
         with contextlib.suppress(FileNotFoundError):  # another process prunes too
             used.append((file.stat().st_mtime, file))
     for mtime, file in sorted(used)[:-CACHED_FILES]:

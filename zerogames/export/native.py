@@ -1,0 +1,60 @@
+"""Nets for our own float32 kernels: the trunk's weights and the heads as one file.
+
+Read by `zerogames.evaluate.native_` without onnx. The tensors are `stem.weight`, `stem.bias`,
+`blocks.0.first.weight` and so on as `zerogames_kernels._float_trunk.Trunk` takes them, and `heads`,
+the bytes of an ONNX model; the metadata is a `Plan`.
+"""
+
+import json
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from safetensors.numpy import save
+
+from zerogames.evaluate.native_ import METADATA_KEY, Plan
+from zerogames.export.trunk_reader import TrunkReader
+
+WINDOW = 3
+NOT_NATIVE = "the net has layers that no native kernel computes"
+
+
+def make_native(model: onnx.ModelProto) -> bytes:
+    """The file's content; raises `ValueError` for nets with other layers."""
+    reader = TrunkReader(model)
+    stem = reader.stem() if reader.known else None
+    if stem is None or any(reader.is_mobile(name) for name in reader.blocks()):
+        raise ValueError(NOT_NATIVE)
+    tensors: dict[str, NDArray[np.generic]] = {"stem.weight": stem[0], "stem.bias": stem[1]}
+    for name in reader.blocks():
+        for ours, theirs in (("first", "conv1"), ("last", "conv2")):
+            weight = reader.constants[f"{name}.{theirs}.weight"]
+            if weight.shape[2] != WINDOW:
+                raise ValueError(NOT_NATIVE)
+            tensors[f"{name}.{ours}.weight"] = weight
+            tensors[f"{name}.{ours}.bias"] = reader.constants[f"{name}.{theirs}.bias"]
+        for part, arrays in (
+            ("excitation", reader.excitation(name)),
+            ("norm", reader.norm(name)),
+        ):
+            for index, array in enumerate(arrays or ()):
+                tensors[f"{name}.{part}.{index}"] = array
+    outputs = reader.outputs(len(stem[1]))
+    for number, output in enumerate(outputs):
+        for index, (weight, bias, _) in enumerate(output.layers):
+            tensors[f"outputs.{number}.{index}.weight"] = weight
+            tensors[f"outputs.{number}.{index}.bias"] = bias
+        if output.chosen is not None:
+            tensors[f"outputs.{number}.chosen"] = output.chosen
+    heads = reader.heads(outputs).SerializeToString()
+    tensors["heads"] = np.frombuffer(heads, np.uint8)
+    plan: Plan = {
+        "board": reader.board,
+        "stem_relu": stem[2],
+        # The other ReLU, between the layers, is always there.
+        "block_relus": [reader.count_relus(name) > 1 for name in reader.blocks()],
+        "outputs": [output.name for output in outputs],
+        "output_relus": [[relu for _, _, relu in output.layers] for output in outputs],
+    }
+    contiguous = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    return save(contiguous, {METADATA_KEY: json.dumps(plan)})
