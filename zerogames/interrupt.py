@@ -25,3 +25,19 @@ def stop_on_signals(stop: threading.Event) -> Iterator[None]:
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def hold_back_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C wait until a step is done that must not be left half done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Only the main thread is ever interrupted.
+        return
+    held: list[int] = []
+    old = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old)
+    if held:
+        signal.raise_signal(signal.SIGINT)

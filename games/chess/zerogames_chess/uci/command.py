@@ -7,6 +7,7 @@ from pathlib import Path
 
 from zerogames.config import make_settings, parse_arguments, to_table
 from zerogames.errors import UserError
+from zerogames.evaluate import NET_EVALUATORS
 from zerogames.identity import split_identity
 from zerogames.registry import get_game
 from zerogames_chess.uci.engine import Engine
@@ -43,7 +44,7 @@ def open_engine(settings: UciSettings) -> Engine:
         return NnueEngine(settings.nnue, hash_mb=settings.hash or DEFAULT_NNUE_HASH_MB)
     from zerogames_chess.uci.net_engine import NetEngine, NetSettings
 
-    needs_net = settings.evaluator in ("onnx", "torch")
+    needs_net = settings.evaluator in NET_EVALUATORS
     given = NetSettings(
         net=_find_net(settings.net) if needs_net else None,
         evaluator=settings.evaluator,

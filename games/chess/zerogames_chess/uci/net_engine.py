@@ -29,7 +29,7 @@ class NetSettings:
     """What the options of a net engine say."""
 
     net: Path | None
-    evaluator: str = "onnx"
+    evaluator: str = "native"
     precision: str = "fp32"
     threads: int = 1
     batch: int = 32

@@ -8,6 +8,7 @@ from typing import BinaryIO, TextIO
 from zerogames import __version__
 from zerogames.engine.clock import Budget, TimeLeft, TimeManager, move_time_budget
 from zerogames.errors import UserError
+from zerogames.interrupt import hold_back_ctrl_c
 from zerogames_chess.uci.engine import BestMove, Engine, Report, SearchOrder
 from zerogames_chess.uci.limits import GoLimits
 from zerogames_chess.uci.options import Option, OptionTable, OptionValue
@@ -179,10 +180,11 @@ class Session:
             self._released.set()
         self._pondering = order.ponder
         self._engine.allow(order)
-        self._worker = threading.Thread(
-            target=self._think, args=(position, order, legal, self._released), name="think"
-        )
-        self._worker.start()
+        with hold_back_ctrl_c():
+            self._worker = threading.Thread(
+                target=self._think, args=(position, order, legal, self._released), name="think"
+            )
+            self._worker.start()
 
     def _order(self, limits: GoLimits, position: UciPosition, legal: list[str]) -> SearchOrder:
         moves = []

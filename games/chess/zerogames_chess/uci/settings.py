@@ -30,7 +30,7 @@ class UciSettings:
     """Play alpha-beta with this NNUE network instead."""
     precision: Literal["fp32", "int8"] = "fp32"
     """Of the net: int8 is faster on CPUs, and not quite the same."""
-    evaluator: Literal["onnx", "torch", "constant", "random"] = "onnx"
+    evaluator: Literal["native", "onnx", "torch", "constant", "random"] = "native"
     """What runs the net; constant and random need none and are for tests."""
     threads: Annotated[int, Field(ge=1, le=MAX_THREADS)] = field(default_factory=_all_cores)
     """CPU threads of the net."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from zerogames.config import make_settings, parse_arguments, to_table
 from zerogames.errors import UserError
+from zerogames.evaluate import NET_EVALUATORS
 from zerogames.identity import split_identity
 from zerogames.nets.foreign import resolve_net
 from zerogames.nets.net_info import read_net_info
@@ -47,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
 def complete(settings: GtpSettings) -> tuple[GtpSettings, GoOptions]:
     """Settings with a net, and the game to begin with."""
     identity = settings.game
-    if settings.evaluator in ("onnx", "torch"):
+    if settings.evaluator in NET_EVALUATORS:
         net = resolve_net(settings.net) if settings.net is not None else _default_net(identity)
         settings = dataclasses.replace(settings, net=net)
         info = read_net_info(net)

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, TextIO
 import zerogames
 from zerogames.engine import MoveThought, ThinkLimits, Thought
 from zerogames.errors import UserError
+from zerogames.interrupt import hold_back_ctrl_c
 from zerogames_go.gtp.analysis import lower_bound, win_rate
 from zerogames_go.gtp.json_query import Query, QueryFault, parse_query
 from zerogames_go.gtp.played_game import PlayedGame
@@ -57,8 +58,9 @@ class JsonSession:
     def run(self, lines: BinaryIO) -> None:
         """Answer until the input ends and all queries are answered."""
         worker = threading.Thread(target=self._work, name="analysis")
-        worker.start()
         try:
+            with hold_back_ctrl_c():
+                worker.start()
             for line in read_lines(lines):
                 if line.strip():
                     self.take(line)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from zerogames.engine import Thinker, ThinkLimits, Thought, move_time_budget
 from zerogames.errors import UserError
-from zerogames.evaluate import Evaluator, open_evaluator
+from zerogames.evaluate import NET_EVALUATORS, Evaluator, open_evaluator
 from zerogames.nets.foreign import resolve_net
 from zerogames.nets.net_info import read_net_info
 from zerogames.registry import get_game
@@ -93,7 +93,7 @@ class GoPlayer:
         """Whether the net's policy says anything about passing."""
         if self._has_pass is None:  # read once: a run may replace its net's file at any time
             self._has_pass = True
-            if self.settings.net is not None and self.settings.evaluator in ("onnx", "torch"):
+            if self.settings.net is not None and self.settings.evaluator in NET_EVALUATORS:
                 name = read_net_info(resolve_net(self.settings.net)).name
                 self._has_pass = game.parse_net(name).pass_logit
         return self._has_pass

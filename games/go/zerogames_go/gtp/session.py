@@ -9,6 +9,7 @@ from typing import BinaryIO, TextIO
 import zerogames
 from zerogames.engine import ThinkLimits
 from zerogames.errors import UserError
+from zerogames.interrupt import hold_back_ctrl_c
 from zerogames_go.gtp.analysis import AnalysisPrinter, AnalysisRequest, parse_analysis
 from zerogames_go.gtp.play_commands import PlayCommands
 from zerogames_go.gtp.player import Watcher
@@ -158,8 +159,9 @@ class GtpSession:
                 traceback.print_exc(file=sys.stderr)
             self._say("\n")
 
-        self._analysis = threading.Thread(target=work, name="analysis")
-        self._analysis.start()
+        with hold_back_ctrl_c():
+            self._analysis = threading.Thread(target=work, name="analysis")
+            self._analysis.start()
 
     def _genmove_analyze(self, request: Request, *, kata: bool) -> None:
         wanted = self._wanted(request)

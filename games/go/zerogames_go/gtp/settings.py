@@ -24,7 +24,7 @@ class GtpSettings:
     own game."""
     precision: Literal["fp32", "int8"] = "fp32"
     """Of the net: int8 is faster on CPUs, and not quite the same."""
-    evaluator: Literal["onnx", "torch", "constant", "random"] = "onnx"
+    evaluator: Literal["native", "onnx", "torch", "constant", "random"] = "native"
     """What runs the net; constant and random need none and are for tests."""
     nodes: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
     """Most nodes a move."""

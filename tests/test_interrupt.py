@@ -1,0 +1,40 @@
+"""Steps that Ctrl-C does not leave half done."""
+
+import signal
+import threading
+
+import pytest
+
+from zerogames.interrupt import hold_back_ctrl_c
+
+
+def test_ctrl_c_waits_for_the_end_of_a_step() -> None:
+    done = []
+
+    def step() -> None:
+        with hold_back_ctrl_c():
+            signal.raise_signal(signal.SIGINT)
+            done.append("the rest of the step")
+
+    with pytest.raises(KeyboardInterrupt):
+        step()
+    assert done
+    with pytest.raises(KeyboardInterrupt):  # as before
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_without_ctrl_c_and_in_other_threads_nothing_happens() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with hold_back_ctrl_c():
+        pass
+    assert signal.getsignal(signal.SIGINT) is before
+    ends = []
+
+    def work() -> None:
+        with hold_back_ctrl_c():  # a handler cannot be set from here
+            ends.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert ends
