@@ -204,14 +204,16 @@ def test_a_training_step_is_the_same_in_every_form(name: str, layout: torch.memo
         output = model(planes)
         (output.policy_logits.logsumexp(1).sum() + output.value_logits.square().sum()).backward()
     torch.testing.assert_close(native(planes), dense(planes), rtol=1e-3, atol=1e-4)
-    pairs = zip(native.named_parameters(), dense.parameters(), strict=True)
+    pairs = list(zip(native.named_parameters(), dense.parameters(), strict=True))
+    # A bias before a norm has no gradient but what rounding leaves of sums of the others' size.
+    rounding = 1e-6 * max(float(theirs.grad.abs().max()) for _, theirs in pairs)
     for (parameter_name, ours), theirs in pairs:
         assert ours.grad is not None
         torch.testing.assert_close(
             ours.grad,
             theirs.grad,
             rtol=2e-3,
-            atol=2e-4 * float(ours.grad.abs().max()) + 1e-6,
+            atol=2e-4 * float(ours.grad.abs().max()) + rounding,
             msg=lambda text, name=parameter_name: f"{name}: {text}",
         )
     for ours_buffer, theirs_buffer in zip(native.buffers(), dense.buffers(), strict=True):

@@ -46,7 +46,7 @@ def make_job(folder: Path) -> LearnJob:
     model = build_model(game.parse_net("mob_3x3_2x8"), game, seed=1)
     settings = TrainerSettings(
         batch_size=32, optimizer="sgd", learning_rate=0.05, freeze_norms=True, warmup_steps=2,
-        clip_norm=1.0, threads=1,
+        clip_norm=1.0, threads=1, precision="fp32",
     )  # fmt: skip
     threads = torch.get_num_threads()
     Trainer(model, game, settings, "cpu").save(folder / "start", {"note": 7})

@@ -15,6 +15,7 @@ from zerogames.registry import get_game
 from zerogames.train import Trainer, TrainerSettings
 from zerogames.train.schedule import learning_rate_at
 from zerogames.train.targets import make_targets
+from zerogames.train.trainer import _autocast_type
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,10 +58,17 @@ def same_weights(one: Model, other: Model) -> bool:
     return all(torch.equal(tensor, theirs[name]) for name, tensor in one.state_dict().items())
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
-def test_trainer_learns_a_batch(game: Game, optimizer: str) -> None:
+@pytest.mark.parametrize(
+    ("optimizer", "precision"), [("sgd", "fp32"), ("adamw", "fp32"), ("adamw", "bf16")]
+)
+def test_trainer_learns_a_batch(game: Game, optimizer: str, precision: str) -> None:
     rate = 0.05 if optimizer == "sgd" else 0.01
-    settings = TrainerSettings(optimizer=optimizer, learning_rate=rate, warmup_steps=0)  # type: ignore[arg-type]
+    settings = TrainerSettings(
+        optimizer=optimizer,  # type: ignore[arg-type]
+        precision=precision,  # type: ignore[arg-type]
+        learning_rate=rate,
+        warmup_steps=0,
+    )
     trainer = Trainer(make_model(game), game, settings)
     batch = make_batch(game, 0)
     first = trainer.train_step(batch)
@@ -120,7 +128,7 @@ def test_playing_model_has_the_average_and_leaves_training_alone(game: Game) -> 
 
 
 def test_running_statistics_start_as_plain_means(game: Game) -> None:
-    settings = TrainerSettings(learning_rate=1e-9, weight_decay=0, warmup_steps=0)
+    settings = TrainerSettings(learning_rate=1e-9, weight_decay=0, warmup_steps=0, precision="fp32")
     trainer = Trainer(make_model(game), game, settings)
     stem = trainer.model.stem[0]
     means = []
@@ -132,9 +140,23 @@ def test_running_statistics_start_as_plain_means(game: Game) -> None:
     assert torch.allclose(running, torch.stack(means).mean(0), atol=1e-5)
 
 
+def test_a_trained_net_keeps_its_running_statistics(game: Game) -> None:
+    model = make_model(game)
+    norm = model.stem[1]
+    norm.running_mean.fill_(50.0)
+    trainer = Trainer(model, game, TrainerSettings(learning_rate=1e-9))
+    trainer.train_step(make_batch(game, 0))
+    assert torch.all((norm.running_mean > 49) & (norm.running_mean < 50))
+
+
 def test_splits_give_the_step_of_the_whole_batch_with_frozen_norms(game: Game) -> None:
     settings = TrainerSettings(
-        optimizer="sgd", learning_rate=0.1, freeze_norms=True, warmup_steps=0, clip_norm=10
+        optimizer="sgd",
+        learning_rate=0.1,
+        freeze_norms=True,
+        warmup_steps=0,
+        clip_norm=10,
+        precision="fp32",
     )
     models = []
     for splits in (1, 4):
@@ -199,7 +221,7 @@ def test_schedules(game: Game) -> None:
         ({"ema_decay": 1.0}, "below 1"),
         ({"schedule": "steps"}, "needs boundaries"),
         ({"schedule": "cosine"}, "total_steps"),
-        ({"precision": "bf16"}, "needs a GPU"),
+        ({"precision": "fp16"}, "needs a GPU"),
     ],
 )
 def test_settings_without_sense_are_refused(
@@ -283,13 +305,42 @@ def test_swa_follows_snapshots_only(game: Game) -> None:
         assert torch.allclose(trainer.average.tensors[name], wanted, atol=1e-6)
 
 
+@pytest.mark.parametrize("net", ["mob_3x3_2x16", "cnx_3x3_2x16"])
+def test_depthwise_nets_learn_in_bf16_as_in_fp32(game: Game, net: str) -> None:
+    curves = []
+    for precision in ("fp32", "bf16"):
+        settings = TrainerSettings(warmup_steps=0, precision=precision)  # type: ignore[arg-type]
+        trainer = Trainer(make_model(game, net), game, settings, "cpu")
+        curves.append(
+            [trainer.train_step(make_batch(game, step % 2))["loss"] for step in range(40)]
+        )
+    plain, mixed = np.array(curves)
+    assert plain[-1] < 0.8 * plain[0]
+    np.testing.assert_allclose(mixed, plain, rtol=0.05)
+
+
+def test_cpus_with_instructions_for_it_train_in_bf16_unless_told(
+    game: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    for fast in (True, False):
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda fast=fast: fast)
+        for net in ("res_3x3_1x8", "mob_3x3_1x8", "cnx_3x3_1x8"):
+            spec = game.parse_net(net)
+            for precision, half in (("auto", fast), ("fp32", False), ("bf16", True)):
+                settings = TrainerSettings(precision=precision)  # type: ignore[arg-type]
+                kind = _autocast_type(settings, torch.device("cpu"), spec)
+                assert kind == (torch.bfloat16 if half else None)
+        dense = replace(game.parse_net("mob_3x3_1x8"), form="dense")
+        assert _autocast_type(TrainerSettings(), torch.device("cpu"), dense) is None
+
+
 @pytest.mark.parametrize("net", ["res_3x3_2x8+mlh", "mob_5x5_2x8", "cnx_3x3_2x8"])
-def test_nets_train_under_autocast(game: Game, net: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What a GPU does, with the numbers of a CPU: the same layers run in bf16.
-    settings = TrainerSettings(warmup_steps=0)
-    plain = Trainer(make_model(game, net), game, settings, "cpu")
-    mixed = Trainer(make_model(game, net), game, settings, "cpu")
-    monkeypatch.setattr(mixed, "_autocast", torch.bfloat16)
+def test_nets_train_in_bf16(game: Game, net: str) -> None:
+    plain, mixed = (
+        Trainer(make_model(game, net), game, TrainerSettings(warmup_steps=0, precision=p), "cpu")
+        for p in ("fp32", "bf16")
+    )
     for step in range(3):
         batch = make_batch(game, step)
         ours, theirs = mixed.train_step(batch), plain.train_step(batch)

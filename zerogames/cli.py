@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 
 from zerogames import commands
 from zerogames.errors import UserError, unknown_name
+from zerogames.openmp import let_threads_wait_briefly
 
 GROUP = "zerogames.commands"
 Command = Callable[[Sequence[str]], int]
@@ -50,9 +51,7 @@ def usage() -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; exit code 2 for a user's mistake, 130 after Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    # Torch's threads spin while they wait. Beside other work on the same cores they take each
-    # other's time: training was measured to be six times slower so. Read when torch is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    let_threads_wait_briefly()
     try:
         if not arguments or arguments[0] in ("-h", "--help", "help"):
             print(usage())

@@ -95,7 +95,8 @@ class SearchSettings:
     linear: from there down to zero over `temperature_decay_plies`, never below the final one.
     half-life: from first to final, halving the distance every `temperature_decay_plies`."""
     temperature: float = 1.0
-    """At the first ply; moves are drawn in proportion to visits^(1/temperature)."""
+    """At the first ply; moves are drawn in proportion to visits^(1/temperature). Gumbel search
+    scales its noise by it instead."""
     temperature_final: float = 0.0
     """In the end; 0 plays the best move."""
     temperature_plies: int = 30
@@ -114,7 +115,7 @@ class SearchSettings:
     gumbel_considered: int = 16
     """Most root actions that take part in sequential halving."""
     gumbel_scale: float = 1.0
-    """Scale of the Gumbel noise in exploring searches; 0: none."""
+    """Scale of the Gumbel noise in exploring searches, times the ply's temperature; 0: none."""
     gumbel_visit_offset: float = 50.0
     """c_visit of the paper."""
     gumbel_value_scale: float = 0.1

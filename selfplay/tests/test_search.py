@@ -135,6 +135,21 @@ def test_a_new_net_version_misses_the_cache(run, tiny_net) -> None:
     assert not np.array_equal(search.values, values)
 
 
+def test_gumbel_noise_follows_the_temperature_of_the_ply(run, tiny_net) -> None:
+    net = tiny_net(7)
+    settings = search_preset(
+        "gumbel", simulations=16, temperature=1.0, temperature_plies=1, temperature_final=0.0
+    )
+
+    def choices(state) -> set[int]:
+        searches = [new_search(CONNECT4, settings, state=state, seed=seed) for seed in range(30)]
+        return {run(search, net).choose() for search in searches}
+
+    first = CONNECT4.initial_state()
+    assert len(choices(first)) > 1
+    assert len(choices(first.play(3))) == 1
+
+
 @pytest.mark.parametrize("algorithm", ["puct", "gumbel"])
 @pytest.mark.parametrize("mebibytes", [0, 1, 64])
 def test_the_cache_changes_no_result(run, tiny_net, algorithm, mebibytes) -> None:

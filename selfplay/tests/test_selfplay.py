@@ -78,7 +78,7 @@ def test_a_second_start_continues_with_new_games(tmp_path: Path) -> None:
     assert len(both) == 24
     assert len({tuple(game) for game in both}) > 12
     assert all(game in both for game in first)
-    assert json.loads((tmp_path / "run.json").read_text())["session"] == 1
+    assert len(json.loads((tmp_path / "run.json").read_text())["sessions"]) == 2
 
 
 @pytest.mark.parametrize("games", [1, 2, 7, 100])
@@ -180,7 +180,7 @@ def test_mistakes_are_one_line(
 
 def test_a_folder_of_another_game_is_refused(tmp_path: Path) -> None:
     play(tmp_path)
-    with pytest.raises(zerogames.UserError, match="holds games of connect4"):
+    with pytest.raises(zerogames.UserError, match="holds a run of connect4"):
         play(tmp_path, game="othello")
 
 
@@ -235,7 +235,8 @@ def test_a_full_disk_stops_the_run_with_one_line(
 ) -> None:
     shards = tmp_path / "shards"
     shards.mkdir()
-    (tmp_path / "run.json").write_text('{"game": "connect4", "session": 0}')
+    about = {"kind": "selfplay", "game": "connect4", "sessions": [{}], "settings": {}}
+    (tmp_path / "run.json").write_text(json.dumps(about))
     (shards / f".0001-000001.parquet.{os.getpid()}.tmp").symlink_to("/dev/full")
     command = ["selfplay", "--game", "connect4", "--evaluator", "random", "--forever"]
     options = ["--simulations", "8", "--shard-positions", "300", "--lanes", "1"]

@@ -91,7 +91,7 @@ def test_settings_of_the_folder_are_the_base_of_the_next_start(tmp_path: Path) -
 
 def test_another_game_or_net_is_refused(tmp_path: Path) -> None:
     train(tiny(tmp_path, generations=1))
-    with pytest.raises(UserError, match="trains connect4, not othello"):
+    with pytest.raises(UserError, match="run of connect4, not of othello"):
         train(tiny(tmp_path, game="othello"))
     with pytest.raises(UserError, match="trains the net res_3x3_1x8"):
         train(tiny(tmp_path, net="res_3x3_2x8"))

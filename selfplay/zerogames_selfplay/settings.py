@@ -28,10 +28,11 @@ class SelfplaySettings:
     """Go on until Ctrl-C."""
     seed: int = 1
     """The same seed, settings and net give the same games."""
-    evaluator: str = "onnx"
-    """onnx, torch, constant or random."""
+    evaluator: str = "native"
+    """native (our kernels where they are faster, else onnxruntime), onnx, torch, constant or
+    random."""
     precision: str = "fp32"
-    """fp32, or int8 for onnx: faster on CPUs, its answers differ a little."""
+    """fp32, or int8 for native and onnx: faster on CPUs, its answers differ a little."""
     lanes: int = 0
     """Threads in this process (or in each worker), each with its own games and net; 0: one a core
     (one in each worker)."""

@@ -119,9 +119,15 @@ def test_the_validation_set_is_held_out_and_fixed(games: Path) -> None:
     game = get_game("chess")
     settings = ValidationSettings(share=0.3, positions=40, per_game=2)
     sets = [ValidationSet(Source([games], game), settings, batch_size=16) for _ in range(2)]
-    batches = [[batch.copy() for batch in one] for one in sets]
+    batches = [[batch.copy() for batch in one.batches()] for one in sets]
     assert sum(map(len, batches[0])) == len(sets[0]) == min(40, 2 * sets[0].num_games)
     for a, b in zip(*batches, strict=True):
+        assert np.array_equal(a.planes, b.planes)
+    few = dataclasses.replace(settings, positions=8, final_positions=40)
+    last = ValidationSet(Source([games], game), few, batch_size=16)
+    assert sum(map(len, last.batches())) == 8
+    all_of_them = [batch.copy() for batch in last.batches(final=True)]
+    for a, b in zip(batches[0], all_of_them, strict=True):
         assert np.array_equal(a.planes, b.planes)
     training = Selection(part="train", validation_share=0.3)
     keys = [one.key for one in Source([games], game).games()]

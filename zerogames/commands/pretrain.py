@@ -11,7 +11,7 @@ from zerogames.config import find_config, parse_arguments, read_settings, take_o
 from zerogames.errors import UserError
 from zerogames.identity import split_identity
 from zerogames.interrupt import stop_on_signals
-from zerogames.pretrain.folder import PretrainFolder, default_folder, read_run_settings
+from zerogames.pretrain.folder import PretrainFolder, read_run_settings, run_path
 from zerogames.pretrain.settings import PretrainSettings
 
 
@@ -69,7 +69,7 @@ def read_config(config: str, game: str | None) -> PretrainSettings:
 def _base(config: str | None, game: str | None, out: str | None) -> PretrainSettings:
     if config is not None:
         return read_config(config, game)
-    path = Path(out) if out else default_folder(game or PretrainSettings().game)
+    path = Path(out) if out else run_path(PretrainSettings(game=game or PretrainSettings().game))
     earlier = read_run_settings(path) if path.is_dir() else None
     if earlier is not None and game in (None, earlier.game):
         return dataclasses.replace(earlier, out=None if out is None else path)
@@ -89,7 +89,7 @@ def run_pretraining(settings: PretrainSettings, console: Console) -> int:
             try:
                 run.run()
             except OSError as error:
-                where = settings.out or default_folder(settings.game)
+                where = run_path(settings)
                 raise UserError(f"{where}: {error.strerror or error}") from None
     _end(run.folder, settings, console, stopped=stop.is_set())
     return 0

@@ -51,6 +51,8 @@ class ReadContext:
     replay: ReplaySamples | None = None
     engine_values: bool = False
     """Whether values in a game's comments become the search's."""
+    value_lambda: float = 0.0
+    """How far the search's value of a position looks ahead; see `zerogames.data.returns`."""
 
 
 @dataclass(frozen=True)

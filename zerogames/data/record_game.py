@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from zerogames.data.formats import ReadContext
 from zerogames.data.record import SEARCH_KINDS, GameRecord
+from zerogames.data.returns import lambda_returns
 from zerogames.data.sample import pack_sample
 from zerogames.errors import UserError
 from zerogames.game import Game
@@ -77,6 +78,7 @@ class RecordGame:
         if context.replay is None:
             return self._replay_slowly(game, plies)
         search = record.search
+        q, d = self._search_values(game)
         return context.replay(
             record.start_state(game),
             context.encoding,
@@ -85,10 +87,22 @@ class RecordGame:
             _NO_OFFSETS if search is None else search.policy_offsets,
             _NO_ACTIONS if search is None else search.policy_actions,
             _NO_FLOATS if search is None else search.policy_targets,
-            _NO_FLOATS if search is None else search.values["best_q"],
-            _NO_FLOATS if search is None else search.values["best_d"],
+            q,
+            d,
             record.result,
         )
+
+    def _search_values(self, game: Game) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Of every ply, empty if nothing was searched."""
+        record, lambda_ = self.game_record, self.context.value_lambda
+        if record.search is None:
+            return _NO_FLOATS, _NO_FLOATS
+        if lambda_ == 0:
+            return record.search.values["best_q"], record.search.values["best_d"]
+        assert record.result is not None
+        second_moves_last = (record.start_state(game).to_play + len(record.actions)) % 2 == 0
+        result = -record.result if second_moves_last else record.result
+        return lambda_returns(record.search, result, lambda_)
 
     def _replay_slowly(self, game: Game, plies: NDArray[np.int32]) -> list[bytes]:
         """For games that are written in Python."""
@@ -97,6 +111,7 @@ class RecordGame:
         wanted = set(plies.tolist())
         state = record.start_state(game)
         samples = []
+        search_q, search_d = self._search_values(game)
         for ply, action in enumerate(record.actions.tolist()):
             if ply in wanted:
                 sign = 1 if state.to_play == 0 else -1
@@ -106,7 +121,7 @@ class RecordGame:
                 if record.search is not None:
                     if len(record.search.policy(ply)[0]):
                         actions, _, targets = record.search.policy(ply)
-                    q, d = (float(record.search.values[f"best_{v}"][ply]) for v in "qd")
+                    q, d = float(search_q[ply]), float(search_d[ply])
                     if not np.isnan(q):
                         found = (q, 0.0 if np.isnan(d) else d)
                 if not all(state.is_legal(int(target)) for target in actions):

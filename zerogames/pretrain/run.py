@@ -19,7 +19,7 @@ from zerogames.game import Game
 from zerogames.nets import Model, build_model, save_net
 from zerogames.nets.foreign import load_any_net, net_suffixes
 from zerogames.pretrain.card import write_card
-from zerogames.pretrain.folder import PretrainFolder, open_folder
+from zerogames.pretrain.folder import PretrainFolder, open_folder, run_path
 from zerogames.pretrain.progress import ProgressDisplay
 from zerogames.pretrain.settings import PretrainSettings
 from zerogames.pretrain.validation_set import ValidationSet
@@ -175,18 +175,16 @@ class PretrainRun:
             self.display.show(self)
             if trainer.step % settings.report_every == 0:
                 self._report(report["learning_rate"])
-            validated = trainer.step % settings.validation.every == 0
+            validated = trainer.step % settings.validation.every == 0 and self.progress < 1
             if validated:
-                self._validate(held_out)
+                self._validate(held_out, final=False)
             elif time.perf_counter() - self._last_checkpoint > 60 * settings.checkpoint_minutes:
                 self._save()
-        if validated:
-            return
-        if self.stop.is_set():
+        if self.progress >= 1:
+            self._validate(held_out, final=True)
+        elif not validated:
             self._save()
             self._write_net({})
-        else:
-            self._validate(held_out)
 
     def _leave_out(self, batch: SampleBatch) -> SampleBatch:
         """Give no weight to moves that the net cannot express: passes, for the papers' Go nets."""
@@ -214,13 +212,13 @@ class PretrainRun:
         self._events.add("train", line)
         self.display.train_line(line)
 
-    def _validate(self, held_out: ValidationSet) -> None:
+    def _validate(self, held_out: ValidationSet, *, final: bool) -> None:
         trainer = self.trainer
         playing = trainer.playing_model()
         playing.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         figures = validate(
             playing,
-            map(self._leave_out, held_out),
+            map(self._leave_out, held_out.batches(final=final)),
             search_value_share=self.settings.trainer.search_value_share,
         )
         line = {"time_s": round(self.elapsed_s, 1), "step": trainer.step, "validation": figures}
@@ -274,7 +272,5 @@ def _is_file(net: str) -> bool:
 
 
 def _has_checkpoints(settings: PretrainSettings) -> bool:
-    from zerogames.pretrain.folder import default_folder
-
-    path = PretrainFolder(settings.out or default_folder(settings.game)).checkpoints
+    path = PretrainFolder(run_path(settings)).checkpoints
     return path.is_dir() and any(path.iterdir())

@@ -39,6 +39,8 @@ class ValidationSettings:
     """Steps between two validations; there is one more at the end."""
     positions: int = 100_000
     """At most so many, the same each time."""
+    final_positions: int = 0
+    """At most so many in the last validation, `positions` among them; 0 for no more than these."""
     per_game: int = 32
     """At most so many of a game; 0 for all."""
 

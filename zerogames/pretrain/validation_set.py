@@ -31,10 +31,12 @@ class ValidationSet:
         selection = Selection(
             part="validation", validation_share=settings.share, per_game=settings.per_game
         )
+        self._usual = settings.positions
+        most = max(settings.positions, settings.final_positions)
         self._samples: list[bytes] = []
         self.num_games = 0
         for game in _games(source):
-            if len(self._samples) >= settings.positions:
+            if len(self._samples) >= most:
                 break
             if selection.wants(game.key):
                 chosen = selection.choose(game.key, game.num_positions)
@@ -43,7 +45,7 @@ class ValidationSet:
                     self.num_games += 1
                 except UserError as error:
                     source.problems.add(game.name, str(error))
-        del self._samples[settings.positions :]
+        del self._samples[most:]
         if not self._samples:
             names = ", ".join(str(root) for root in source.roots[:3])
             raise UserError(
@@ -57,8 +59,9 @@ class ValidationSet:
     def __len__(self) -> int:
         return len(self._samples)
 
-    def __iter__(self) -> Iterator[SampleBatch]:
-        """Batches; each is valid until the next one is asked for."""
+    def batches(self, *, final: bool = False) -> Iterator[SampleBatch]:
+        """The usual positions or, for the last validation, all; a batch is valid until the next."""
         size = len(self._batch)
-        for first in range(0, len(self._samples), size):
-            yield unpack(self._samples[first : first + size], self._batch)
+        samples = self._samples if final else self._samples[: self._usual]
+        for first in range(0, len(samples), size):
+            yield unpack(samples[first : first + size], self._batch)

@@ -37,6 +37,8 @@ class TrainerState:
     samples: int
     settings: TrainerSettings
     average_updates: int
+    norm_batches: int = 100
+    """That running statistics stand for; few only at the start of a new net."""
     loss_scale: dict[str, float] = field(default_factory=dict)
     extra: dict[str, JsonValue] = field(default_factory=dict)
 

@@ -79,7 +79,8 @@ class TrainerSettings:
     memory_format: MemoryFormat = "auto"
     """Order of numbers in memory; auto takes channels-last."""
     precision: Precision = "auto"
-    """auto: bf16 or fp16 on a GPU, fp32 on a CPU."""
+    """auto: bf16 or fp16 on a GPU; on a CPU bf16 if it has instructions for it (AVX-512 BF16, AMX),
+    else fp32."""
     seed: int = 0
     """Of torch's random numbers."""
 

@@ -29,6 +29,9 @@ class WindowSettings:
     """Every position alike, or more often those whose search found what the net had not."""
     surprise_share: float = 0.5
     """Share of the weight that surprise distributes."""
+    value_lambda: float = 0.0
+    """How far the search's value of a position looks ahead along the game (Watkins's Q(lambda)):
+    0 takes the search's own, 1 the game's result unless a later move was played to explore."""
     symmetries: bool = True
     """Transform each position by a random symmetry of the board."""
     average_duplicates: bool = False
@@ -55,7 +58,7 @@ class WindowSettings:
         for name, bound in least.items():
             if getattr(self, name) < bound:
                 raise UserError(f"{name} must be {bound} or more, not {getattr(self, name)}")
-        for name in ("exponent", "growth", "surprise_share"):
+        for name in ("exponent", "growth", "surprise_share", "value_lambda"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
         if self.duplicate_weight != "linear" and not self.average_duplicates:

@@ -19,9 +19,9 @@ from zerogames.registry import get_game
 from zerogames.search_settings import search_preset
 from zerogames_selfplay.training.folder import (
     TrainFolder,
-    default_folder,
     open_folder,
     read_run_settings,
+    run_path,
 )
 from zerogames_selfplay.training.panel import print_train_summary
 from zerogames_selfplay.training.run import Run
@@ -66,7 +66,7 @@ def read_arguments(argv: Sequence[str]) -> TrainSettings:
 def _base(game: str | None, out: str | None, preset: str | None) -> TrainSettings:
     """What the command line changes: a preset, or what the run was started with."""
     if preset is None:
-        path = Path(out) if out else default_folder(game or TrainSettings().game)
+        path = Path(out) if out else run_path(TrainSettings(game=game or TrainSettings().game))
         earlier = read_run_settings(path) if path.is_dir() else None
         if earlier is not None and game in (None, earlier.game):
             return dataclasses.replace(earlier, out=None if out is None else path)
@@ -102,7 +102,7 @@ def run_training(settings: TrainSettings, console: Console) -> int:
         folder = open_folder(settings, game)
         return _train(settings, game, folder, console)
     except (OSError, SafetensorError) as error:
-        where = folder.path if folder else settings.out or default_folder(settings.game)
+        where = folder.path if folder else run_path(settings)
         raise _disk_error(error, where) from None
 
 

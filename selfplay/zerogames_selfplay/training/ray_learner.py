@@ -8,8 +8,9 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import ray
 from ray.exceptions import RayActorError, RayTaskError
@@ -21,37 +22,46 @@ from zerogames_selfplay.training.folder import TrainFolder
 from zerogames_selfplay.training.learner import Glance, Learner, LearnerReport
 from zerogames_selfplay.training.settings import TrainSettings
 
+T = TypeVar("T")
+
 _GLANCE_S = 0.5
 _MAX_DEATHS = 5
 """A learner that dies so often in a row in the same round will not get better."""
 
 
 class LearnerActor:
-    """The remote side. One thread learns; another may ask how far it is, or stop it."""
+    """The remote side. One thread learns; another may ask how far it is, or stop it.
+
+    Ray calls methods from threads of its own. OpenMP gives each of them a team, and no longer lets
+    the teams wait actively when they have more threads than the machine has cores, which costs a
+    third of the training's speed: so all of torch's work is done in one thread.
+    """
 
     def __init__(self, settings: TrainSettings, folder: TrainFolder, threads: int) -> None:
-        import torch
-
-        # Ray lets an actor have as many threads as it has CPUs of the cluster's account.
-        torch.set_num_threads(threads)
-        self._learner = Learner.open(settings, get_game(settings.game), folder)
+        self._thread = ThreadPoolExecutor(max_workers=1)
+        self._learner = self._do(lambda: _open_learner(settings, folder, threads))
         self._stop = threading.Event()
+
+    def _do(self, work: Callable[[], T]) -> T:
+        return self._thread.submit(work).result()
 
     def study(
         self, elapsed_s: float, progress: float | None, max_steps: int | None, min_steps: int
     ) -> LearnerReport:
         """See `Learner.study`."""
-        return self._learner.study(
-            elapsed_s=elapsed_s,
-            progress=progress,
-            max_steps=max_steps,
-            min_steps=min_steps,
-            keep_on=lambda glance: not self._stop.is_set(),
+        return self._do(
+            lambda: self._learner.study(
+                elapsed_s=elapsed_s,
+                progress=progress,
+                max_steps=max_steps,
+                min_steps=min_steps,
+                keep_on=lambda glance: not self._stop.is_set(),
+            )
         )
 
     def begin(self) -> tuple[LearnerReport, str, str]:
         """Where it stands, the net's name, and the file of the net it would play with."""
-        net = self._learner.write_net()
+        net = self._do(self._learner.write_net)
         return self._learner.report(), self._learner.net_name, str(net)
 
     def glance(self) -> Glance:
@@ -64,16 +74,24 @@ class LearnerActor:
 
     def note_rating(self, step: int, elo: float) -> None:
         """See `Learner.note_rating`."""
-        self._learner.note_rating(step, elo)
+        self._do(lambda: self._learner.note_rating(step, elo))
 
     def finish(self, elapsed_s: float) -> LearnerReport:
         """Write the last checkpoint."""
-        self._learner.finish(elapsed_s)
+        self._do(lambda: self._learner.finish(elapsed_s))
         return self._learner.report()
 
     def pid(self) -> int:
         """Of its process."""
         return os.getpid()
+
+
+def _open_learner(settings: TrainSettings, folder: TrainFolder, threads: int) -> Learner:
+    import torch
+
+    # Ray lets an actor have as many threads as it has CPUs of the cluster's account.
+    torch.set_num_threads(threads)
+    return Learner.open(settings, get_game(settings.game), folder)
 
 
 class RayLearner:

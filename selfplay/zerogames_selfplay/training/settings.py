@@ -80,8 +80,8 @@ class TrainSettings:
     """Go on until Ctrl-C; the learning rate then stays as it is."""
     seed: int = 1
     """Of the first weights, the games and the batches."""
-    evaluator: str = "onnx"
-    """How self-play runs the net: onnx or torch."""
+    evaluator: str = "native"
+    """How self-play runs the net: native, onnx or torch."""
     lanes: int = 0
     """Threads that play in this process (or in each worker); 0: one a core (one in each worker)."""
     workers: int = 0
@@ -123,8 +123,8 @@ class TrainSettings:
             raise UserError(f"--reuse must be above 0, not {self.reuse:g}")
         if not 0 <= self.seed < 1 << 63:
             raise UserError("--seed must be between 0 and 2^63")
-        if self.evaluator not in ("onnx", "torch"):
-            raise UserError(f"--evaluator is onnx or torch, not {self.evaluator}")
+        if self.evaluator not in ("native", "onnx", "torch"):
+            raise UserError(f"--evaluator is native, onnx or torch, not {self.evaluator}")
         self.trainer_settings().check()
         self.rating.check()
         self.gate.check()

@@ -432,10 +432,11 @@ class Search {
     if (settings().algorithm == Algorithm::kGumbel) {
       gumbels_ = fixed_gumbels_;
       gumbels_.resize(root_state_.action_size(), 0.0);
-      if (fixed_gumbels_.empty() && budget_.explore && settings().gumbel_scale > 0) {
-        for (const auto& [action, edge] : order) {
-          gumbels_[action] = settings().gumbel_scale * random_.gumbel();
-        }
+      // The largest of logits with noise times t is a draw from their softmax at temperature t.
+      const double scale =
+          settings().gumbel_scale * temperature_at(settings(), root_state_.plies());
+      if (fixed_gumbels_.empty() && budget_.explore && scale > 0) {
+        for (const auto& [action, edge] : order) gumbels_[action] = scale * random_.gumbel();
       }
       halving_ = halving_table(
           std::min<int>(settings().gumbel_considered, static_cast<int>(num_allowed())),
