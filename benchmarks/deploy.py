@@ -21,16 +21,18 @@ from rich.table import Table
 
 from zerogames import Game, get_game
 from zerogames.evaluate import Evaluator
-from zerogames.evaluate.int8_ import Int8Evaluator, open_int8
+from zerogames.evaluate.int8_ import open_int8
+from zerogames.evaluate.native_ import NativeEvaluator, is_native, open_native
 from zerogames.evaluate.onnx_ import OnnxEvaluator
 from zerogames.evaluate.torch_ import TorchEvaluator
+from zerogames.export.native import make_native
 from zerogames.export.onnx_file import build_onnx
 from zerogames.export.positions import random_positions
 from zerogames.export.qdq import Quantizer
 from zerogames.nets import Model, build_model
 from zerogames.nets.foreign import load_any_net
 
-FORMS = ("torch", "onnx fp32", "onnx fp16", "onnx int8", "native int8")
+FORMS = ("torch", "onnx fp32", "onnx fp16", "native fp32", "onnx int8", "native int8")
 BASE = "onnx fp32"
 KEPT = {"conv": ("policy", "stem")}
 """What int8 leaves in float32 by kind of policy, as for maia-1500."""
@@ -69,6 +71,13 @@ def make_forms(model: Model, game: Game, options: Options, threads: int) -> dict
             evaluators[form] = OnnxEvaluator(
                 graph.SerializeToString(), version="", encoding=encoding, threads=threads
             )
+    if "native fp32" in options.forms and is_native(model.spec):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "net.native"
+            path.write_bytes(make_native(fp32))
+            evaluators["native fp32"] = open_native(
+                path, version="", encoding=encoding, threads=threads
+            )
     if {"onnx int8", "native int8"} & set(options.forms):
         quantizer = Quantizer(fp32, random_positions(game, encoding, 64))
         with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +88,7 @@ def make_forms(model: Model, game: Game, options: Options, threads: int) -> dict
                     path, version="", encoding=encoding, threads=threads, native=native
                 )
                 if form in options.forms and (native is False) != isinstance(
-                    evaluator, Int8Evaluator
+                    evaluator, NativeEvaluator
                 ):
                     evaluators[form] = evaluator
     return evaluators

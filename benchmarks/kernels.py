@@ -3,8 +3,10 @@
     python benchmarks/kernels.py [--threads 2] [--batch 128] [--runs 7] [--cpu-time]
 
 Peer and kernel run alternately in one process, so a busy machine slows both. On a machine so busy
-that threads wait for cores, `--threads 1 --cpu-time` counts the process's own time. The peers
-are what a user of plain torch has: `conv2d(x, weight * mask, groups=C)`, and a full 3x3 kernel.
+that threads wait for cores, `--threads 1 --cpu-time` counts the process's own time. The process
+keeps freed memory, as the trainer's does; otherwise what is measured is mostly which of them gets
+pages that are already mapped. The peers are what a user of plain torch has:
+`conv2d(x, weight * mask, groups=C)`, and a full 3x3 kernel.
 """
 
 import argparse
@@ -22,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from measure import report
 from zerogames_kernels import Pattern
+from zerogames_kernels.memory import keep_freed_memory
 from zerogames_kernels.modules import BoardDepthwise, norm_depthwise_norm, norm_relu
 
 ROOK = Pattern.from_mask("rook", "00100 00100 11111 00100 00100")
@@ -105,7 +108,7 @@ def layer_steps(layer: nn.Module, x: Tensor) -> dict[str, Callable[[], None]]:
     grad = torch.randn_like(y)
 
     def forward() -> None:
-        with torch.no_grad():
+        with torch.inference_mode():
             layer(x)
 
     def backward() -> None:
@@ -202,6 +205,7 @@ if __name__ == "__main__":
     parser.add_argument("--cpu-time", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    keep_freed_memory()
     bench_layer(options.batch, options.runs)
     bench_fusion(options.batch, options.runs)
     bench_training(options.batch, options.runs)

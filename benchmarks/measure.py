@@ -9,6 +9,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from zerogames.openmp import let_threads_wait_briefly
+
+let_threads_wait_briefly()  # as the commands do
+
 
 def machine() -> str:
     """CPU model and number of cores."""

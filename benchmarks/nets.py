@@ -18,6 +18,7 @@ import tyro
 from measure import report
 from rich.console import Console
 from rich.table import Table
+from zerogames_kernels.memory import keep_freed_memory
 
 from zerogames import Game, game_names, get_game
 from zerogames.nets import Model, Targets, build_model, compute_losses, fold_norms
@@ -242,6 +243,7 @@ def bench_go(game: Game, options: Options) -> None:
 
 def main(options: Options) -> int:
     torch.set_num_threads(options.threads)
+    keep_freed_memory()
     installed = game_names()
     unknown = set(options.parts) - set(PARTS)
     if unknown:

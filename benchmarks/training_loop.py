@@ -32,9 +32,9 @@ def loop_rate(settings: TrainSettings) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--generations", type=int, default=4)
+    parser.add_argument("--generations", type=int, default=6)
     parser.add_argument("--positions", type=int, default=8192)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=2)
     parser.add_argument(
         "--threads", type=int, default=0, help="of the trainer; 1 on a busy machine"
     )
