@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from zerogames_chess.nnue.data import DataOptions, choose_plies, data, disturb, is_validation
 from zerogames_chess.nnue.games import read_games
-from zerogames_chess.nnue.labels import Labeller, internal_per_centipawn, is_quiet
+from zerogames_chess.nnue.labels import (
+    Labeller,
+    internal_per_centipawn,
+    is_quiet,
+    wins_a_piece,
+)
 from zerogames_chess.nnue.records import map_records, read_header, unpack_board, unpack_move
 
 from zerogames.errors import UserError
@@ -103,8 +108,9 @@ def test_plies_are_chosen_by_the_game_alone(pgn: Path, tmp_path: Path) -> None:
 
 def test_an_engine_that_dies_loses_nothing(pgn: Path, tmp_path: Path) -> None:
     steady, dying = make_engine(tmp_path, set()), make_engine(tmp_path, {0, 7, 30})
-    data(options(tmp_path / "steady", pgn, steady, validation=0.3))
-    data(options(tmp_path / "dying", pgn, dying, validation=0.3))
+    data(options(tmp_path / "steady", pgn, steady, validation=0.3, samples_per_game=20))
+    data(options(tmp_path / "dying", pgn, dying, validation=0.3, samples_per_game=20))
+    assert len(os.listdir(tmp_path / "searches-3")) > 30
     assert records_of(tmp_path / "steady") == records_of(tmp_path / "dying")
     assert len(map_records(tmp_path / "steady" / "training.zgd")) > 20
 
@@ -192,6 +198,48 @@ def test_stockfish_labels_are_the_side_to_moves_and_quiet_is_quiet() -> None:
         assert board.is_capture(taking.move)
         assert not is_quiet(board, taking)
         assert is_quiet(chess.Board(), labeller.label(chess.Board()))
+
+
+@pytest.mark.parametrize(
+    ("fen", "wins"),
+    [
+        ("4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1", True),  # pawn takes queen
+        ("4k3/8/4p3/3q4/4P3/8/8/4K3 w - - 0 1", True),  # also a defended one
+        ("4k3/8/8/3n4/8/8/3R4/4K3 w - - 0 1", True),  # undefended
+        ("4k3/8/4p3/3n4/8/8/3R4/4K3 w - - 0 1", False),  # a rook for a knight
+        ("4k3/8/4p3/3r4/8/8/3R4/4K3 w - - 0 1", False),  # an even exchange
+        ("4k3/8/4p3/3n4/8/8/3R4/4K3 b - - 0 1", False),  # nothing to take
+        ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", False),  # en passant
+        ("4k3/8/8/8/8/4b3/3Q4/4K3 w - - 0 1", True),
+        ("4r1k1/8/8/8/8/8/4P2n/4KR2 w - - 0 1", False),
+    ],
+)
+def test_a_piece_that_can_plainly_be_won(fen: str, wins: bool) -> None:
+    board = chess.Board(fen)
+    before = board.fen()
+    assert wins_a_piece(board) is wins
+    assert wins_a_piece(board.mirror()) is wins
+    assert board.fen() == before
+
+
+def test_no_label_is_paid_for_positions_that_are_plainly_not_quiet(
+    pgn: Path, tmp_path: Path
+) -> None:
+    engine = make_engine(tmp_path, set())
+    settings = options(tmp_path / "out", pgn, engine, samples_per_game=30)
+    data(settings)
+    asked = len(os.listdir(tmp_path / "searches-0"))
+    boards = [
+        board
+        for game in read_games(pgn)
+        for board in game.positions(choose_plies(game, settings))
+        if not board.is_game_over()
+    ]
+    quiet = [board for board in boards if not board.is_check() and not wins_a_piece(board)]
+    assert 0 < len(quiet) < len(boards)
+    assert asked == len(quiet)
+    dropped = read_header(tmp_path / "out" / "training.zgd")["dropped"]
+    assert dropped["in check"] + dropped["wins a piece"] == len(boards) - len(quiet)
 
 
 def test_scores_fit_the_record(pgn: Path, tmp_path: Path) -> None:

@@ -26,7 +26,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from zerogames.atomic import write_text_atomically
 from zerogames.errors import UserError
 from zerogames_chess.nnue.games import PlayedGame, read_games
-from zerogames_chess.nnue.labels import Labeller, OpenLabeller, internal_per_centipawn, is_quiet
+from zerogames_chess.nnue.labels import (
+    Labeller,
+    OpenLabeller,
+    internal_per_centipawn,
+    is_quiet,
+    wins_a_piece,
+)
 from zerogames_chess.nnue.records import (
     RECORD,
     map_records,
@@ -69,7 +75,8 @@ class DataOptions:
     processes: int = 1
     """Engines at work."""
     quiet: bool = True
-    """Drop positions in check or whose best move takes or promotes."""
+    """Drop positions in check, or in which a piece can plainly be won, before they are labelled,
+    and those whose best move takes or promotes after it."""
     units_per_centipawn: float = 0.0
     """Internal units per printed centipawn; 0: by the engine's name (Stockfish 15.1: 3.61)."""
     validation: float = 0.05
@@ -151,9 +158,9 @@ def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
         task = progress.add_task("label", total=total, rate="")
         for result in _run_chunks(options, units):
             results.append(result)
-            labelled = sum(r.kept + sum(r.dropped.values()) for r in results if r.engine)
-            rate = labelled / max(1e-9, time.monotonic() - began)
-            progress.update(task, advance=1, rate=f"{rate:,.0f} labels/s")
+            looked_at = sum(r.kept + sum(r.dropped.values()) for r in results if r.engine)
+            rate = looked_at / max(1e-9, time.monotonic() - began)
+            progress.update(task, advance=1, rate=f"{rate:,.0f} positions/s")
     _merge(options, name, units, results, console)
     return 0
 
@@ -301,6 +308,12 @@ def _label_position(
 ) -> NDArray[np.void] | None:
     if board.is_game_over():
         result.dropped["game over"] += 1
+        return None
+    if options.quiet and board.is_check():
+        result.dropped["in check"] += 1
+        return None
+    if options.quiet and wins_a_piece(board):
+        result.dropped["wins a piece"] += 1
         return None
     label = engine.label(board)
     score = round(label.score * units)

@@ -101,6 +101,33 @@ class OpenLabeller:
         return Label(value, move, False)
 
 
+_WORTH = {
+    chess.PAWN: 1,
+    chess.KNIGHT: 3,
+    chess.BISHOP: 3,
+    chess.ROOK: 5,
+    chess.QUEEN: 9,
+    chess.KING: 100,
+}
+
+
+def wins_a_piece(board: chess.Board) -> bool:
+    """Whether a capture plainly wins: of something undefended, or of more than takes it.
+
+    A cheap guess, made before a label is paid for, that the best move takes.
+    """
+    for move in board.generate_legal_captures():
+        victim = board.piece_type_at(move.to_square)
+        attacker = board.piece_type_at(move.from_square)
+        if victim is None or attacker is None:  # En passant: pawn against pawn.
+            continue
+        if _WORTH[victim] > _WORTH[attacker]:
+            return True
+        if not board.is_attacked_by(not board.turn, move.to_square):
+            return True
+    return False
+
+
 def is_quiet(board: chess.Board, label: Label) -> bool:
     """Not in check, the best move neither takes nor promotes, no mate in sight."""
     return (
