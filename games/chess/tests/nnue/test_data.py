@@ -1,6 +1,9 @@
 import os
 import stat
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import chess
@@ -126,6 +129,35 @@ def test_a_stopped_run_is_resumed_without_labelling_again(pgn: Path, tmp_path: P
     assert again < searches + 10 * 4
     with pytest.raises(UserError, match=r"other settings \(depth\)"):
         data(options(tmp_path / "part", pgn, engine, depth=2))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_no_process_outlives_a_killed_run(pgn: Path, tmp_path: Path) -> None:
+    engine, out = make_engine(tmp_path, set()), tmp_path / "out"
+    command = [sys.executable, "-m", "zerogames", "nnue", "data", str(out), "--pgn", str(pgn)]
+    command += ["--engine", str(engine), "--units-per-centipawn", "2", "--chunk", "1"]
+    run = subprocess.Popen([*command, "--processes", "2", "--samples-per-game", "40"])
+    wait_until(lambda: any((out / "chunks").glob("*.zgd")) if out.is_dir() else False)
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    assert len(children) >= 2
+    run.kill()
+    run.wait()
+    wait_until(lambda: not any(is_running(pid) for pid in children))
+
+
+def wait_until(happens: Callable[[], bool]) -> None:
+    for _ in range(1200):
+        if happens():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen")
+
+
+def is_running(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_positions_are_distinct_and_no_game_is_in_both_parts(pgn: Path, tmp_path: Path) -> None:

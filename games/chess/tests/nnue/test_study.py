@@ -107,9 +107,22 @@ def test_another_mate_in_one_solves_a_puzzle(tmp_path: Path, network: Path) -> N
     # Ra8 and Rb8 both mate; only one is in the file.
     engine = load_engine(network)
     path.write_text(HEADER + f"a,{BACK_RANK},g8h8 b1b8,1500,short\n")
-    score = solve(engine, read_puzzles(path), nodes=2000)
+    score = solve([engine], read_puzzles(path), nodes=2000)
     assert (score.asked, score.found) == (1, 1)
     assert score.buckets == {1400: (1, 1)}
+
+
+def test_engines_share_the_puzzles(tmp_path: Path, network: Path) -> None:
+    path = tmp_path / "puzzles.csv"
+    ratings = (1100, 1500, 1550, 2100, 2900)
+    lines = [FORK.replace("1500", str(rating)) for rating in ratings]
+    path.write_text(HEADER + "".join(lines))
+    puzzles = read_puzzles(path)
+    alone = solve([load_engine(network)], puzzles, nodes=500)
+    assert alone.asked == 2 * len(ratings)
+    for number in (2, 3, 7):
+        together = solve([load_engine(network) for _ in range(number)], puzzles, nodes=500)
+        assert together == alone
 
 
 def test_human_moves_are_compared(tmp_path: Path, network: Path) -> None:

@@ -7,7 +7,9 @@ whose engine dies goes on where it was, and gives the same records as one that w
 import hashlib
 import json
 import multiprocessing
+import os
 import random
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -144,6 +146,17 @@ def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
             "(internal units, where a pawn is about 208, per printed centipawn)"
         )
     _prepare_folder(options, name, units)
+    try:
+        results = _label(options, units, console)
+    except KeyboardInterrupt:
+        console.print("stopped: the same command goes on, with --games N it ends sooner")
+        return 130
+    _merge(options, name, units, results, console)
+    return 0
+
+
+def _label(options: DataOptions, units: float, console: Console) -> list[ChunkResult]:
+    """Run all chunks under a bar."""
     began = time.monotonic()
     results: list[ChunkResult] = []
     with Progress(
@@ -161,8 +174,7 @@ def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
             looked_at = sum(r.kept + sum(r.dropped.values()) for r in results if r.engine)
             rate = looked_at / max(1e-9, time.monotonic() - began)
             progress.update(task, advance=1, rate=f"{rate:,.0f} positions/s")
-    _merge(options, name, units, results, console)
-    return 0
+    return results
 
 
 def _check(options: DataOptions) -> None:
@@ -232,7 +244,9 @@ def _run_chunks(options: DataOptions, units: float) -> Iterator[ChunkResult]:
         yield from map(_label_chunk, jobs())
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(options.processes, mp_context=context) as pool:
+    with ProcessPoolExecutor(
+        options.processes, mp_context=context, initializer=_end_with_parent
+    ) as pool:
         running: set[Future[ChunkResult]] = set()
         for job in jobs():
             running.add(pool.submit(_label_chunk, job))
@@ -241,6 +255,18 @@ def _run_chunks(options: DataOptions, units: float) -> Iterator[ChunkResult]:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         yield from (future.result() for future in running)
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that started it was killed; its engine then ends too."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _label_chunk(job: tuple[DataOptions, float, int, list[PlayedGame]]) -> ChunkResult:

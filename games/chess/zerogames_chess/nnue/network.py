@@ -5,6 +5,7 @@ are times 64, a score is 600 units per float unit, and the last layer carries 16
 """
 
 import hashlib
+import importlib.resources
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,9 @@ MAX_ACCUMULATOR = 2_048
 MAX_HIDDEN = 256
 MAX_BIAS = 2**30
 """Keeps every 32-bit sum of a valid file from overflowing."""
+
+SHIPPED = Path("shipped")
+"""Stands for the network that comes with the program."""
 
 _MAGIC = b"ZGNN"
 _VERSION = 1
@@ -113,8 +117,16 @@ def serialize(network: Network) -> bytes:
     return head + b"".join(part.tobytes() for part in parts)
 
 
+def find_network(path: Path) -> Path:
+    """The file, or for the word `shipped` the one that comes with the program."""
+    if path == SHIPPED and not path.exists():
+        return Path(str(importlib.resources.files("zerogames_chess") / "nets" / "chess.nnue"))
+    return path
+
+
 def read_network(path: Path) -> Network:
-    """Read and check a file; any damage or foreign content is refused in one line."""
+    """Read and check a file, or `shipped`; any damage or foreign content is refused in one line."""
+    path = find_network(path)
     if not path.is_file():
         raise UserError(f"there is no network file {path}")
     try:

@@ -1,4 +1,7 @@
-"""The alpha-beta engine as a player of the arena: `nnue:FILE[?hash=MEGABYTES]`, in this process."""
+"""The alpha-beta engine as a player of the arena: `nnue:FILE[?hash=MEGABYTES]`, in this process.
+
+`nnue:shipped` is the network that comes with the program.
+"""
 
 from pathlib import Path
 
@@ -7,6 +10,7 @@ from zerogames.engine import Budget, TimeLeft, TimeManager
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 from zerogames_chess.nnue.engine import CENTIPAWN, load_engine, moves_to_mate
+from zerogames_chess.nnue.network import find_network
 
 _MAX_HASH_MB = 4096
 _OVERHEAD_S = 0.03
@@ -72,7 +76,7 @@ class NnuePlayer:
 
 def _parse(argument: str) -> tuple[Path, int]:
     name, _, query = argument.partition("?")
-    path, hash_mb = Path(name), 16
+    path, hash_mb = find_network(Path(name)), 16
     for part in query.split("&") if query else []:
         key, _, value = part.partition("=")
         if key != "hash":

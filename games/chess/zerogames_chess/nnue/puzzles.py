@@ -1,8 +1,9 @@
 """Puzzles of the Lichess database: which share of the solver's moves an engine finds."""
 
 import csv
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,11 +87,37 @@ def _qualifies(puzzle: Puzzle) -> bool:
 
 
 def solve(
-    engine: _native.Engine, puzzles: Sequence[Puzzle], *, move_time_ms: int = 0, nodes: int = 0
+    engines: Sequence[_native.Engine],
+    puzzles: Sequence[Puzzle],
+    *,
+    move_time_ms: int = 0,
+    nodes: int = 0,
 ) -> PuzzleScore:
-    """Ask an engine for every solver move; another mate in one counts as right."""
-    asked: defaultdict[int, int] = defaultdict(int)
-    found: defaultdict[int, int] = defaultdict(int)
+    """Ask equal engines for every solver move, each for a share of the puzzles at the same time.
+
+    Another mate in one counts as right.
+    """
+    asked: Counter[int] = Counter()
+    found: Counter[int] = Counter()
+
+    def work(number: int) -> tuple[Counter[int], Counter[int]]:
+        share = puzzles[number :: len(engines)]
+        return _solve(engines[number], share, move_time_ms=move_time_ms, nodes=nodes)
+
+    with ThreadPoolExecutor(len(engines)) as threads:
+        for some_asked, some_found in threads.map(work, range(len(engines))):
+            asked += some_asked
+            found += some_found
+    buckets = {bucket: (asked[bucket], found[bucket]) for bucket in sorted(asked)}
+    return PuzzleScore(asked.total(), found.total(), buckets)
+
+
+def _solve(
+    engine: _native.Engine, puzzles: Sequence[Puzzle], *, move_time_ms: int, nodes: int
+) -> tuple[Counter[int], Counter[int]]:
+    """Solver moves asked and found by rating bucket."""
+    asked: Counter[int] = Counter()
+    found: Counter[int] = Counter()
     for puzzle in puzzles:
         bucket = puzzle.rating // BUCKET * BUCKET
         engine.new_game()
@@ -102,8 +129,7 @@ def solve(
                 asked[bucket] += 1
                 found[bucket] += played == expected or _mates(board, played)
             board.push_uci(expected)
-    buckets = {bucket: (asked[bucket], found[bucket]) for bucket in sorted(asked)}
-    return PuzzleScore(sum(asked.values()), sum(found.values()), buckets)
+    return asked, found
 
 
 def _mates(board: chess.Board, move: str) -> bool:

@@ -157,7 +157,11 @@ def _measure(settings: StudySettings, plan: NetPlan, seed: int) -> Measures:
     if (out / "training.json").is_file():
         found |= json.loads((out / "training.json").read_text(encoding="utf-8"))
     if settings.puzzles is not None:
-        score = solve(engine, read_puzzles(settings.puzzles), move_time_ms=settings.puzzle_time_ms)
+        puzzles = read_puzzles(settings.puzzles)
+        if settings.puzzle_count:
+            puzzles = puzzles[:: -(-len(puzzles) // settings.puzzle_count)]
+        engines = [load_engine(path) for _ in range(settings.concurrency)]
+        score = solve(engines, puzzles, move_time_ms=settings.puzzle_time_ms)
         found["puzzle_moves"] = score.asked
         found["puzzle_accuracy"] = score.accuracy
         found["puzzle_buckets"] = {

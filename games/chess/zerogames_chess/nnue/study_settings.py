@@ -98,6 +98,8 @@ class StudySettings:
     """CSV of the Lichess puzzle database."""
     puzzle_time_ms: int = 100
     """For each move of a puzzle."""
+    puzzle_count: int = 0
+    """At most so many puzzles, spread over the file; 0: all."""
     humans: Path | None = None
     """PGN of human games: how often does the engine play their moves?"""
     human_positions: int = 1_000
@@ -127,6 +129,6 @@ class StudySettings:
             raise UserError(
                 "games, concurrency, cost_positions and puzzle_time_ms must be positive"
             )
-        if min(self.move_time_ms, self.nodes) < 0:
-            raise UserError("move_time_ms and nodes must not be negative")
+        if min(self.move_time_ms, self.nodes, self.puzzle_count) < 0:
+            raise UserError("move_time_ms, nodes and puzzle_count must not be negative")
         return plans

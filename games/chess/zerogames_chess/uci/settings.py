@@ -27,7 +27,7 @@ class UciSettings:
     """A net file, ours or Lc0's (.pb.gz); by default the newest net of the runs below the working
     directory, else the one that comes with the program."""
     nnue: Path | None = None
-    """Play alpha-beta with this NNUE network instead."""
+    """Play alpha-beta with this NNUE network instead, or with `shipped`, which comes along."""
     precision: Literal["fp32", "int8"] = "fp32"
     """Of the net: int8 is faster on CPUs, and not quite the same."""
     evaluator: Literal["native", "onnx", "torch", "constant", "random"] = "native"
