@@ -174,7 +174,7 @@ def test_blocks_of_any_size_agree_with_torch(
 @pytest.mark.parametrize("level", LEVELS[:-1])
 def test_older_cpus_compute_the_same(level: str, tmp_path: Path) -> None:
     if LEVELS.index(level) > LEVELS.index(cpu_level()):
-        pytest.skip(f"this CPU cannot run {level}")
+        pytest.skip(f"this CPU does not run level {level}")
     game, model = zerogames.get_game("chess"), lively("chess", "res_3x3_1x40+conv+se4")
     planes = random_positions(game, model.spec.encoding, 5)
     open_model(model, "chess", tmp_path)
@@ -241,6 +241,7 @@ def test_a_native_form_is_kept_and_a_damaged_one_named(
         save(tensors, {METADATA_KEY: json.dumps({"board": [10**6, 7], "stem_relu": True})}),
         save(tensors | {"blocks.0.first.bias": np.zeros(9, np.float32)}, _plan(path)),
         save(tensors | {"blocks.0.last.weight": np.zeros((8, 8, 5, 5), np.float32)}, _plan(path)),
+        save(tensors | {"heads": np.frombuffer(b"no ONNX file", np.uint8)}, _plan(path)),
     ):
         path.write_bytes(damaged)
         with pytest.raises(zerogames.UserError, match=r"\.native"):

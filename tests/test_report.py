@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import zerogames
 from zerogames.cli import main
 from zerogames.data.record import GameRecord
 from zerogames.data.shard import write_shard
 from zerogames.report.charts import LineChart, Series, nice_ticks
+from zerogames.run_folder import begin_session
 
 
 def metric(step: int) -> dict[str, float]:
@@ -45,8 +47,10 @@ def rating(step: int) -> dict[str, object]:
 def run(tmp_path: Path) -> Path:
     folder = tmp_path / "a & b"
     (folder / "shards").mkdir(parents=True)
-    about = {"game": "connect4", "seed": 5, "settings": {"net": "res_3x3_1x8"}}
-    (folder / "run.json").write_text(json.dumps(about))
+    settings = {"net": "res_3x3_1x8", "seed": 5}
+    (tmp_path / "begun").mkdir()
+    begin_session(tmp_path / "begun", "train", zerogames.get_game("connect4"), settings)
+    (tmp_path / "begun" / "run.json").rename(folder / "run.json")
     lines = "".join(json.dumps(metric(step)) + "\n" for step in range(1, 6))
     (folder / "metrics.jsonl").write_text(lines)
     (folder / "ratings.jsonl").write_text("".join(json.dumps(rating(s)) + "\n" for s in (2, 4)))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zerogames import __version__
-from zerogames.atomic import write_text_atomically
+from zerogames.atomic import TEMPORARY_SUFFIX, write_text_atomically
 from zerogames.errors import UserError
 from zerogames.game import Game
 
@@ -63,20 +63,31 @@ def read_run(path: Path, kind: str) -> dict[str, Any] | None:
     """
     file = path / RUN_NAME
     if not file.exists():
-        if path.is_dir() and any(path.iterdir()):
+        if path.is_dir() and any(not _is_harmless(found) for found in path.iterdir()):
             raise UserError(f"{path} is not empty and has no {RUN_NAME}; give another --out")
         return None
     try:
         table = json.loads(file.read_text(encoding="utf-8"))
         found = table["kind"]
-        sound = isinstance(table["sessions"], list) and isinstance(table["settings"], dict)
+        sound = (
+            isinstance(table["game"], str)
+            and isinstance(table["sessions"], list)
+            and isinstance(table["settings"], dict)
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{file}: damaged ({error}); give another --out") from None
+        raise UserError(
+            f"{file}: damaged or of an older version ({error}); give another --out"
+        ) from None
     if not sound:
         raise UserError(f"{file}: damaged; give another --out")
     if found != kind:
         raise UserError(f"{path} is the folder of `zerogames {found}`; give another one with --out")
     return dict(table)
+
+
+def _is_harmless(path: Path) -> bool:
+    """A net to begin with, or what a kill left of a first `run.json`."""
+    return path.name == NET_NAME or path.name.endswith(TEMPORARY_SUFFIX)
 
 
 def source_commit() -> str:

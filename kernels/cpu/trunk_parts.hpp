@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <new>
 #include <optional>
 #include <span>
@@ -226,24 +227,35 @@ struct Ending {
 };
 
 /// Calls `work(thread, first, last)` for parts of a batch, each of at most `largest` positions and
-/// all of nearly the same size. Threads take the next part when they are done with one.
+/// all of nearly the same size. Threads take the next part when they are done with one. What one
+/// of them throws is thrown here when all have ended.
 template <class Work>
 void for_parts(int batch, int largest, int threads, Work work) {
   threads = std::clamp(threads, 1, std::max(1, batch));
   const int rounds = (batch + threads * largest - 1) / (threads * largest);
   const int parts = threads * rounds;
   std::atomic<int> next = 0;
+  std::vector<std::exception_ptr> thrown(threads);
   const auto run = [&](int thread) {
-    for (int part = next++; part < parts; part = next++) {
-      const auto begin = [&](int p) {
-        return static_cast<int>(static_cast<std::int64_t>(batch) * p / parts);
-      };
-      if (begin(part) < begin(part + 1)) work(thread, begin(part), begin(part + 1));
+    try {
+      for (int part = next++; part < parts; part = next++) {
+        const auto begin = [&](int p) {
+          return static_cast<int>(static_cast<std::int64_t>(batch) * p / parts);
+        };
+        if (begin(part) < begin(part + 1)) work(thread, begin(part), begin(part + 1));
+      }
+    } catch (...) {
+      thrown[thread] = std::current_exception();
     }
   };
-  std::vector<std::jthread> others;
-  for (int t = 1; t < threads; ++t) others.emplace_back([&run, t] { run(t); });
-  run(0);
+  {
+    std::vector<std::jthread> others;
+    for (int t = 1; t < threads; ++t) others.emplace_back([&run, t] { run(t); });
+    run(0);
+  }
+  for (const std::exception_ptr& error : thrown) {
+    if (error) std::rethrow_exception(error);
+  }
 }
 
 }  // namespace zerogames::trunk

@@ -108,11 +108,16 @@ def open_native(path: Path, *, version: str, encoding: str, threads: int = 1) ->
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     try:
         plan: Plan = json.loads(metadata[METADATA_KEY])
-        trunk, names = _build_trunk(plan, tensors), plan["outputs"]
-        heads = tensors["heads"].tobytes()
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        return NativeEvaluator(
+            _build_trunk(plan, tensors),
+            plan["outputs"],
+            tensors["heads"].tobytes(),
+            version=version,
+            encoding=encoding,
+            threads=threads,
+        )
+    except Exception as error:  # onnxruntime has classes of its own
         raise UserError(f"{path} is damaged ({error}); remove it") from None
-    return NativeEvaluator(trunk, names, heads, version=version, encoding=encoding, threads=threads)
 
 
 def _build_trunk(plan: Plan, tensors: Mapping[str, Floats]) -> _float_trunk.Trunk:

@@ -1,4 +1,4 @@
-"""Evaluating with onnxruntime: the fastest way on a CPU."""
+"""Evaluating with onnxruntime: any net on a CPU."""
 
 from pathlib import Path
 

@@ -132,6 +132,7 @@ def exported_onnx(net: Path, version: str, game: Game) -> Path:
 def exported_native(net: Path, version: str, game: Game) -> Path:
     """The form of a net that our own kernels read, made once and kept by content."""
     from zerogames.export.cache import (
+        EXPORT_VERSION,
         NATIVE_SUFFIX,
         NATIVE_VERSION,
         cache_folder,
@@ -140,7 +141,8 @@ def exported_native(net: Path, version: str, game: Game) -> Path:
     )
 
     size = "x".join(map(str, game.spec.observation_shape))
-    path = cache_folder() / f"{version}-{size}-v{NATIVE_VERSION}{NATIVE_SUFFIX}"
+    made_by = f"v{EXPORT_VERSION}.{NATIVE_VERSION}"
+    path = cache_folder() / f"{version}-{size}-{made_by}{NATIVE_SUFFIX}"
     if not mark_used(path):
         import onnx
 

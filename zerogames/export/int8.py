@@ -94,13 +94,13 @@ def exported_int8(
         named: The file the user named, if `net` was converted from it.
     """
     from zerogames.evaluate.opening import exported_onnx
-    from zerogames.export.cache import cache_folder, mark_used, prune_cache
+    from zerogames.export.cache import EXPORT_VERSION, cache_folder, mark_used, prune_cache
 
     own = export_path(named or net)
     if own.is_file() and _is_export_of(own, version, game):
         return own
     size = "x".join(map(str, game.spec.observation_shape))
-    path = cache_folder() / f"{version}-{size}-int8-v{INT8_VERSION}.onnx"
+    path = cache_folder() / f"{version}-{size}-int8-v{EXPORT_VERSION}.{INT8_VERSION}.onnx"
     if not mark_used(path):
         model = onnx.load(exported_onnx(net, version, game))
         quantized = quantize_net(model, game, encoding)

@@ -112,8 +112,10 @@ class PretrainRun:
             self.display.line("already done; a larger --minutes or --steps goes on from here")
             return
         held_out = ValidationSet(self._source(), settings.validation)
+        usual, last = held_out.num_usual, len(held_out)
+        in_the_end = f", in the end {last:,}," if last > usual else ""
         self.display.line(
-            f"validation on {len(held_out):,} positions of {held_out.num_games:,} games"
+            f"validation on {usual:,} positions{in_the_end} of {held_out.num_games:,} games"
         )
         # Time for reading the validation set is no time of training.
         self._started = time.perf_counter()

@@ -59,6 +59,11 @@ class ValidationSet:
     def __len__(self) -> int:
         return len(self._samples)
 
+    @property
+    def num_usual(self) -> int:
+        """Positions of every validation but the last, which takes all."""
+        return min(self._usual, len(self._samples))
+
     def batches(self, *, final: bool = False) -> Iterator[SampleBatch]:
         """The usual positions or, for the last validation, all; a batch is valid until the next."""
         size = len(self._batch)

@@ -73,13 +73,15 @@ def make_page(run: RunData, *, games: int) -> str:
 
 def _subtitle(run: RunData) -> str:
     settings = run.about.get("settings")
-    net = settings.get("net") if isinstance(settings, dict) else None
+    if not isinstance(settings, dict):
+        settings = {}
     facts = [run.game.spec.identity]
-    if net:
-        facts.append(f"net {net}")
-    for key in ("seed", "version"):
-        if run.about.get(key) is not None:
-            facts.append(f"{key} {run.about[key]}")
+    if settings.get("net"):
+        facts.append(f"net {settings['net']}")
+    if settings.get("seed") is not None:
+        facts.append(f"seed {settings['seed']}")
+    if run.about.get("version"):
+        facts.append(f"version {run.about['version']}")
     if run.about.get("commit"):
         facts.append(f"commit {str(run.about['commit'])[:10]}")
     sessions = run.about.get("sessions")

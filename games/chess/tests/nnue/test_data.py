@@ -131,7 +131,11 @@ def test_a_stopped_run_is_resumed_without_labelling_again(pgn: Path, tmp_path: P
         data(options(tmp_path / "part", pgn, engine, depth=2))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/task").is_dir()
+    or not Path(f"/proc/self/task/{os.getpid()}/children").exists(),
+    reason="no list of child processes in /proc",
+)
 def test_no_process_outlives_a_killed_run(pgn: Path, tmp_path: Path) -> None:
     engine, out = make_engine(tmp_path, set()), tmp_path / "out"
     command = [sys.executable, "-m", "zerogames", "nnue", "data", str(out), "--pgn", str(pgn)]

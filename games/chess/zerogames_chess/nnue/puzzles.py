@@ -1,10 +1,12 @@
 """Puzzles of the Lichess database: which share of the solver's moves an engine finds."""
 
 import csv
+import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import chess
@@ -99,21 +101,25 @@ def solve(
     """
     asked: Counter[int] = Counter()
     found: Counter[int] = Counter()
+    stop = threading.Event()
 
     def work(number: int) -> tuple[Counter[int], Counter[int]]:
-        share = puzzles[number :: len(engines)]
+        share = takewhile(lambda _: not stop.is_set(), puzzles[number :: len(engines)])
         return _solve(engines[number], share, move_time_ms=move_time_ms, nodes=nodes)
 
     with ThreadPoolExecutor(len(engines)) as threads:
-        for some_asked, some_found in threads.map(work, range(len(engines))):
-            asked += some_asked
-            found += some_found
+        try:
+            for some_asked, some_found in threads.map(work, range(len(engines))):
+                asked += some_asked
+                found += some_found
+        finally:
+            stop.set()  # After Ctrl-C no engine begins another puzzle.
     buckets = {bucket: (asked[bucket], found[bucket]) for bucket in sorted(asked)}
     return PuzzleScore(asked.total(), found.total(), buckets)
 
 
 def _solve(
-    engine: _native.Engine, puzzles: Sequence[Puzzle], *, move_time_ms: int, nodes: int
+    engine: _native.Engine, puzzles: Iterable[Puzzle], *, move_time_ms: int, nodes: int
 ) -> tuple[Counter[int], Counter[int]]:
     """Solver moves asked and found by rating bucket."""
     asked: Counter[int] = Counter()
