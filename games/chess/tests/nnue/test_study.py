@@ -190,7 +190,7 @@ def test_study_goes_from_data_to_table_and_does_nothing_twice(tmp_path: Path) ->
     settings = StudySettings(
         data=data,
         out=tmp_path / "study",
-        nets=("piece 16-4-4", "h+v 16-4"),
+        nets=("piece 16-4-4", "h+v+toppp:64 16-4"),
         seeds=(0, 1),
         training=Training(epochs=1, batch=100, win_model="thesis", threads=1),
         puzzles=puzzles,
@@ -208,7 +208,8 @@ def test_study_goes_from_data_to_table_and_does_nothing_twice(tmp_path: Path) ->
     assert [len(one) for one in found["measures"].values()] == [2, 2]
     assert found["elo"]["nodes"]["piece 16-4-4 s0"] == [0.0, 0.0]
     assert "| piece 16-4-4 |" in table
-    assert "| h+v 16-4 |" in table
+    assert "| h+v+toppp:64 16-4 |" in table
+    assert "h+v+toppp:64 16-4 s0" in found["elo"]["time"]
     for picture in ("elo.png", "puzzles.png"):
         assert (settings.out / picture).read_bytes().startswith(b"\x89PNG")
     nets = sorted(settings.out.rglob("network.nnue"))

@@ -66,10 +66,11 @@ def plain_first_layer(model: NnueModel, batch: FeatureBatch) -> torch.Tensor:
     return torch.cat(halves, dim=1)
 
 
+@pytest.mark.parametrize("columns", [24, 64, 203])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_sparse_layer_and_its_gradient_equal_torch(threads: int) -> None:
+def test_sparse_layer_and_its_gradient_equal_torch(threads: int, columns: int) -> None:
     torch.manual_seed(1)
-    model = NnueModel("piece+h", 24, 8, 4)
+    model = NnueModel("piece+h", columns, 8, 4)
     batch = model.batch(record_bytes(material_records(300, seed=52)))
     before = torch.get_num_threads()
     torch.set_num_threads(threads)

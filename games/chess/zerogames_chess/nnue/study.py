@@ -187,10 +187,12 @@ def _play(
     seeds = settings.seeds[: settings.match_seeds]
     if not wanted or len(plans) * len(seeds) < 2:
         return {}
+    entries = [(plan, seed) for seed in seeds for plan in plans]
+    # A player's name has no colon; toppp:512 has.
+    names = {f"{plan} s{seed}".replace(":", "-"): f"{plan} s{seed}" for plan, seed in entries}
     players = [
-        f"{plan} s{seed}=nnue:{_folder(settings, plan, seed) / 'network.nnue'}"
-        for seed in seeds
-        for plan in plans
+        f"{name}=nnue:{_folder(settings, plan, seed) / 'network.nnue'}"
+        for name, (plan, seed) in zip(names, entries, strict=True)
     ]
     out = settings.out / "games" / limit
     conditions = Conditions(
@@ -211,4 +213,4 @@ def _play(
     with MatchFolder(out, event.identity(), event.game, str(event.rules.control)) as folder:
         tallies = tally(stored.outcome for stored in folder.games)
     ratings = direct_ratings(tallies, baseline)
-    return {rating.name: (rating.elo, rating.error) for rating in ratings}
+    return {names[rating.name]: (rating.elo, rating.error) for rating in ratings}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
+from zerogames_kernels.memory import keep_freed_memory
 
 from zerogames.atomic import write_text_atomically
 from zerogames.errors import UserError, unknown_name
@@ -34,6 +35,7 @@ class Trainer:
     def __init__(self, options: TrainOptions) -> None:
         _check(options)
         torch.set_num_threads(options.threads)
+        keep_freed_memory()
         torch.manual_seed(options.seed)
         self.options = options
         self.training = _load(options.data / "training.zgd")
