@@ -63,7 +63,8 @@ class Search(Protocol):
         """Grow the tree until `max_batch` leaves wait; their planes `[B, P, H, W]`.
 
         The array is a view of a buffer that is used again, or of `out`. It may be empty before
-        the search is done, because simulations that need no net are bounded per call.
+        the search is done, because simulations that need no net are bounded per call. With an
+        `out` for each, further batches can be collected before the first is applied.
         """
 
     def apply(
@@ -72,7 +73,7 @@ class Search(Protocol):
         wdl: NDArray[np.float32],
         moves_left: NDArray[np.float32] | None = None,
     ) -> None:
-        """Go on with the net's `[B, A]` logits, `[B, 3]` probabilities and `[B]` plies left."""
+        """Complete the oldest batch: `[B, A]` logits, `[B, 3]` probabilities, `[B]` plies left."""
 
     def run_constant(self, wdl: tuple[float, float, float] = (0.0, 1.0, 0.0)) -> None:
         """Search to the end with a net that likes all moves alike and says `wdl` everywhere."""

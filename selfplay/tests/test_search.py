@@ -399,3 +399,51 @@ def test_golden_trees(run, tiny_net, name, preset) -> None:
         assert found[column] == golden[key][column]
     assert found["value"] == pytest.approx(golden[key]["value"], abs=1e-4)
     assert found["target"] == pytest.approx(golden[key]["target"], abs=1e-4)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    plies=st.integers(0, 34),
+    batch=st.integers(1, 12),
+    under_way=st.integers(2, 4),
+)
+@FEW_EXAMPLES
+def test_batches_under_way_together_leave_a_consistent_tree(
+    tiny_net, seed, plies, batch, under_way
+) -> None:
+    state = CONNECT4.parse_state(random_text(seed, plies))
+    search, evaluate = new_search(CONNECT4, PLAIN, state=state), tiny_net(7, seed)
+    shape = CONNECT4.spec.observation_shape
+    asked: list[np.ndarray] = []
+    most = 0
+    while not search.done:
+        while len(asked) < under_way:
+            planes = search.collect(batch, np.empty((batch, *shape), np.float32))
+            if not len(planes):
+                break
+            asked.append(planes)
+        most = max(most, len(asked))
+        if asked:
+            search.apply(*evaluate(asked.pop(0)))
+    assert not asked
+    check_tree(search)
+    assert search.simulations <= PLAIN.simulations
+    assert search.simulations == PLAIN.simulations or search.proven is not None
+    assert most == under_way or search.proven is not None
+
+
+def test_a_second_batch_needs_room_of_its_own(tiny_net) -> None:
+    search = new_search(CONNECT4, PLAIN)
+    search.apply(*tiny_net(7)(search.collect(1)))
+    first = search.collect(2, np.empty((2, *CONNECT4.spec.observation_shape), np.float32))
+    with pytest.raises(UserError, match="an array of its own"):
+        search.collect(2)
+    second = search.collect(3, np.empty((3, *CONNECT4.spec.observation_shape), np.float32))
+    assert (len(first), len(second)) == (2, 3)
+    with pytest.raises(UserError, match=r"shape \(2, 7\)"):
+        search.apply(*tiny_net(7)(second))
+    search.apply(*tiny_net(7)(first))
+    with pytest.raises(UserError, match="apply the collected batch first"):
+        search.advance(0)
+    search.apply(*tiny_net(7)(second))
+    search.advance(0)

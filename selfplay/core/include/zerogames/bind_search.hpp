@@ -193,6 +193,9 @@ struct BoundSearch {
 
   nb::object collect(std::size_t max_batch, nb::handle out) {
     if (max_batch < 1 || max_batch > 16384) throw Error("max_batch must be 1 to 16384");
+    if (out.is_none() && search.num_leaves() > 0) {
+      throw Error("apply the collected batch first, or give each batch an array of its own");
+    }
     float* planes = buffer.prepare(out, max_batch);
     const auto rows =
         without_gil<G>([&] { return search.collect(max_batch, encoder.into(planes)); });

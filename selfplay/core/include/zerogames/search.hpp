@@ -9,7 +9,11 @@
 //     for (row ...) search.apply(row, logits, evaluation);
 //     search.finish_batch();
 //   }
+//
+// Several batches may be under way: they are applied and finished in the order of their collection,
+// so that the tree does not depend on how long the net takes for each.
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -128,17 +132,17 @@ class Search {
   }
 
   /// No further simulation is wanted and none is under way.
-  bool done() const { return num_leaves_ == 0 && enough(); }
+  bool done() const { return !any_leaf() && enough(); }
 
-  /// One descent. After kLeaf, `leaf_state()` is the position to evaluate as row
-  /// `num_leaves() - 1`; kWait means that only `apply` can go on.
+  /// One descent. After kLeaf, `leaf_state()` is the position to evaluate as the last row of the
+  /// newest batch; kWait means that only `apply` can go on.
   Step step() {
-    if (enough()) return num_leaves_ > 0 ? Step::kWait : Step::kDone;
+    if (enough()) return any_leaf() ? Step::kWait : Step::kDone;
     Node& root = tree_[tree_.root()];
     path_.clear();
     path_.push_back(tree_.root());
     if (!root.expanded) {
-      if (num_leaves_ > 0) return Step::kWait;
+      if (any_leaf()) return Step::kWait;
       state_ = root_state_;
       return reach_leaf();
     }
@@ -161,35 +165,41 @@ class Search {
     }
   }
 
-  /// Collects up to `max_batch` leaves, calling `on_leaf(state, row)` for each; returns how many.
-  /// May return none before the search is done: simulations that need no net are bounded too.
+  /// Collects a batch of up to `max_batch` leaves, calling `on_leaf(state, row)` for each; returns
+  /// how many. May return none before the search is done, and then there is no batch: simulations
+  /// that need no net are bounded too, and all leaves may be in batches already.
   template <class OnLeaf>
   std::size_t collect(std::size_t max_batch, OnLeaf on_leaf) {
-    require_no_batch();
     if (max_batch < 1 || max_batch > 16384) throw Error("a batch has 1 to 16384 leaves");
     const auto max_collisions = static_cast<std::size_t>(
         std::max(1.0, settings().collision_share * static_cast<double>(max_batch)));
     const std::size_t max_resolved = 1024 + 16 * max_batch;
     std::size_t resolved = 0;
-    while (num_leaves_ < max_batch && resolved < max_resolved && num_collisions_ < max_collisions) {
+    const std::size_t number = num_batches_;
+    open_batch();
+    const Batch& batch = batches_[number];
+    while (batch.num_leaves < max_batch && resolved < max_resolved &&
+           batch.num_collisions < max_collisions) {
       const Step step = this->step();
       if (step == Step::kLeaf) {
-        on_leaf(std::as_const(state_), num_leaves_ - 1);
+        on_leaf(std::as_const(state_), batch.num_leaves - 1);
       } else if (step == Step::kResolved) {
         ++resolved;
       } else if (step != Step::kCollision) {
         break;
       }
     }
-    return num_leaves_;
+    if (batch.num_leaves == 0) close_batch(number);
+    return num_batches_ > number ? batch.num_leaves : 0;
   }
 
-  std::size_t num_leaves() const { return num_leaves_; }
+  /// Of the oldest batch, which is the one to apply.
+  std::size_t num_leaves() const { return num_batches_ > 0 ? batches_[0].num_leaves : 0; }
   const G& leaf_state() const { return state_; }
 
-  /// Completes leaf `row` with the net's logits of all actions.
+  /// Completes leaf `row` of the oldest batch with the net's logits of all actions.
   void apply(std::size_t row, const float* logits, Evaluation evaluation) {
-    Leaf& leaf = leaves_[row];
+    Leaf& leaf = batches_[0].leaves[row];
     logits_.resize(leaf.legal.size());
     for (std::size_t i = 0; i < logits_.size(); ++i) logits_[i] = logits[leaf.legal[i]];
     if (context_->cache.enabled()) context_->cache.store(leaf.key, evaluation, logits_);
@@ -197,18 +207,18 @@ class Search {
     expand(leaf.path, leaf.legal, evaluation, leaf.side);
   }
 
-  /// Whether the net's numbers for leaf `row` can be used.
+  /// Whether the net's numbers for leaf `row` of the oldest batch can be used.
   bool finite(std::size_t row, const float* logits, const Evaluation& evaluation) const {
     bool good = std::isfinite(evaluation.value) && std::isfinite(evaluation.draw) &&
                 std::isfinite(evaluation.moves_left);
-    for (const Action action : leaves_[row].legal) good = good && std::isfinite(logits[action]);
+    for (const Action action : batches_[0].leaves[row].legal)
+      good = good && std::isfinite(logits[action]);
     return good;
   }
 
-  /// Call after all leaves of a batch were applied.
+  /// Call after all leaves of the oldest batch were applied.
   void finish_batch() {
-    for (std::size_t i = 0; i < num_collisions_; ++i) land(collisions_[i]);
-    num_leaves_ = num_collisions_ = 0;
+    if (num_batches_ > 0) close_batch(0);
   }
 
   /// Runs to the end with a net that says the same about every position: all logits equal.
@@ -218,7 +228,7 @@ class Search {
       const Step step = this->step();
       if (step == Step::kDone) return;
       if (step != Step::kLeaf) continue;
-      Leaf& leaf = leaves_[0];
+      Leaf& leaf = batches_[0].leaves[0];
       logits_.assign(leaf.legal.size(), 0.0F);
       land(leaf);
       expand(leaf.path, leaf.legal, evaluation, leaf.side);
@@ -265,9 +275,33 @@ class Search {
     int side = 0;  ///< player to move
   };
 
+  /// Descents that are evaluated together. The vectors keep their memory; the first ones count.
+  struct Batch {
+    std::vector<Leaf> leaves, collisions;
+    std::size_t num_leaves = 0, num_collisions = 0;
+  };
+
   void require_no_batch() const {
-    if (num_leaves_ > 0) throw Error("apply the collected batch first");
+    if (num_batches_ > 0) throw Error("apply the collected batch first");
   }
+  void open_batch() {
+    if (num_batches_ == batches_.size()) batches_.emplace_back();
+    ++num_batches_;
+  }
+  void close_batch(std::size_t number) {
+    Batch& batch = batches_[number];
+    for (std::size_t i = 0; i < batch.num_collisions; ++i) land(batch.collisions[i]);
+    batch.num_leaves = batch.num_collisions = 0;
+    const auto here = batches_.begin() + static_cast<std::ptrdiff_t>(number);
+    std::rotate(here, here + 1, batches_.begin() + static_cast<std::ptrdiff_t>(num_batches_));
+    --num_batches_;
+  }
+  /// The newest batch, which is the one that grows.
+  Batch& newest() {
+    if (num_batches_ == 0) open_batch();
+    return batches_[num_batches_ - 1];
+  }
+  bool any_leaf() const { return num_batches_ > 0 && batches_[0].num_leaves > 0; }
 
   void reset_tree() {
     tree_.reset();
@@ -332,22 +366,25 @@ class Search {
         return end_with(node, 0, side);
       }
     }
-    if (num_leaves_ == leaves_.size()) leaves_.emplace_back();
-    Leaf& leaf = leaves_[num_leaves_];
-    state_.legal_actions(leaf.legal);
-    leaf.side = side;
+    state_.legal_actions(legal_);
+    std::uint64_t key = 0;
     if (context_->cache.enabled()) {
-      leaf.key = hash_combine(context_->net_version, state_.observation_key());
+      key = hash_combine(context_->net_version, state_.observation_key());
       Evaluation evaluation;
-      logits_.resize(leaf.legal.size());
-      if (context_->cache.find(leaf.key, evaluation, logits_)) {
-        expand(path_, leaf.legal, evaluation, side);
+      logits_.resize(legal_.size());
+      if (context_->cache.find(key, evaluation, logits_)) {
+        expand(path_, legal_, evaluation, side);
         return Step::kResolved;
       }
     }
+    for (const NodeId id : path_) ++tree_[id].in_flight;
+    Batch& batch = newest();
+    if (batch.num_leaves == batch.leaves.size()) batch.leaves.emplace_back();
+    Leaf& leaf = batch.leaves[batch.num_leaves++];
     leaf.path.swap(path_);
-    for (const NodeId id : leaf.path) ++tree_[id].in_flight;
-    ++num_leaves_;
+    leaf.legal.swap(legal_);
+    leaf.key = key;
+    leaf.side = side;
     return Step::kLeaf;
   }
 
@@ -362,8 +399,9 @@ class Search {
   }
 
   Step collide() {
-    if (num_collisions_ == collisions_.size()) collisions_.emplace_back();
-    Leaf& collision = collisions_[num_collisions_++];
+    Batch& batch = newest();
+    if (batch.num_collisions == batch.collisions.size()) batch.collisions.emplace_back();
+    Leaf& collision = batch.collisions[batch.num_collisions++];
     collision.path.swap(path_);
     for (const NodeId id : collision.path) ++tree_[id].in_flight;
     return Step::kCollision;
@@ -639,8 +677,9 @@ class Search {
   std::uint32_t target_ = 0;  ///< visits of the root's children at which the search ends
 
   std::vector<NodeId> path_;
-  std::vector<Leaf> leaves_, collisions_;
-  std::size_t num_leaves_ = 0, num_collisions_ = 0;
+  std::vector<Action> legal_;   ///< of the leaf at hand
+  std::vector<Batch> batches_;  ///< oldest first; the first `num_batches_` are under way
+  std::size_t num_batches_ = 0;
   std::vector<float> logits_;  ///< of the legal actions of the leaf at hand
 
   std::vector<float> raw_priors_;  ///< of the root, by ascending action; empty before it is ready
