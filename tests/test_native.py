@@ -1,6 +1,8 @@
 """Our float32 kernels say what torch says, whatever the net, the board, the batch, the CPU."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +91,94 @@ def test_answers_depend_neither_on_batch_nor_on_threads(tmp_path: Path) -> None:
             parts = run(batch, threads)
             assert all(np.array_equal(w[:batch], p) for w, p in zip(whole, parts, strict=True))
     assert one.evaluate(planes).wdl.shape == (512, 3)
+
+
+def random_trunk(rng: np.random.Generator) -> _float_trunk.Trunk:
+    """A stem of eight channels on a board of 5x6, and what it finds."""
+    weight = rng.normal(size=(8, 3, 3, 3)).astype(np.float32)
+    trunk = _float_trunk.Trunk(5, 6, weight, *_zeros(8), True)
+    trunk.add_output([])
+    return trunk
+
+
+def test_batches_may_overlap_and_end_in_any_order() -> None:
+    rng = np.random.default_rng(3)
+    trunk = random_trunk(rng)
+    for threads in (1, 2, 3, 2):
+        planes = [rng.normal(size=(rows, 3, 5, 6)).astype(np.float32) for rows in (40, 1, 0, 23)]
+        outs = [np.full((len(x), 8, 5, 6), np.nan, np.float32) for x in planes]
+        pending = [
+            trunk.start(x, [out], threads=threads) for x, out in zip(planes, outs, strict=True)
+        ]
+        for number in (2, 3, 0):
+            pending[number].finish()
+            pending[number].finish()  # has no effect
+        del pending  # waits for the one that is left
+        for x, out in zip(planes, outs, strict=True):
+            alone = np.empty_like(out)
+            trunk.run(x, [alone])
+            assert np.array_equal(out, alone)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    rng = np.random.default_rng(3)
+    trunk, planes = random_trunk(rng), rng.normal(size=(64, 3, 5, 6)).astype(np.float32)
+    here, there = np.empty((64, 8, 5, 6), np.float32), np.empty((64, 8, 5, 6), np.float32)
+    trunk.run(planes, [here], threads=2)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # a child that waits for threads it does not have
+        trunk.run(planes, [there], threads=2)
+        os._exit(0 if np.array_equal(here, there) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    channels=st.integers(1, 20),
+    hidden=st.integers(1, 150),
+    out=st.integers(1, 40),
+    relus=st.tuples(st.booleans(), st.booleans()),
+    chosen=st.integers(0, 9),
+    batch=st.integers(0, 20),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_dense_layers_of_any_size_agree_with_torch(
+    channels: int,
+    hidden: int,
+    out: int,
+    relus: tuple[bool, bool],
+    chosen: int,
+    batch: int,
+    seed: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    trunk = random_trunk(rng)
+    head = rng.normal(size=(channels, 8, 1, 1)).astype(np.float32), *_zeros(channels), True
+    places = rng.integers(0, channels * 30, chosen) if chosen else None
+    sizes = chosen or channels * 30, hidden, out
+    dense = [
+        (
+            (rng.normal(size=(to, come)) / np.sqrt(come)).astype(np.float32),
+            rng.normal(size=to).astype(np.float32),
+            relu,
+        )
+        for come, to, relu in zip(sizes, sizes[1:], relus, strict=False)
+    ]
+    trunk.add_output([head], places, dense)
+    assert trunk.output_shapes[1] == (out,)
+    planes = rng.normal(size=(batch, 3, 5, 6)).astype(np.float32)
+    found = [np.full((batch, *shape), np.nan, np.float32) for shape in trunk.output_shapes]
+    trunk.run(planes, found, threads=2)
+    x = F.relu(F.conv2d(torch.from_numpy(found[0]), torch.from_numpy(head[0]))).flatten(1)
+    if places is not None:
+        x = x[:, places]
+    for weight, bias, relu in dense:
+        x = F.linear(x, torch.from_numpy(weight), torch.from_numpy(bias))
+        x = F.relu(x) if relu else x
+    np.testing.assert_allclose(found[1], x.numpy(), rtol=1e-3, atol=1e-3)
 
 
 @settings(max_examples=40, deadline=None)
@@ -273,6 +363,10 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
     for places in ([4 * 64], [-1], []):
         with pytest.raises(ValueError, match="chooses"):
             trunk.add_output([], np.array(places, np.int64))
+    for inputs, outputs, biases in ((4 * 64 - 1, 3, 3), (4 * 64, 3, 2), (4 * 64, 0, 0)):
+        layer = np.zeros((outputs, inputs), np.float32), np.zeros(biases, np.float32), False
+        with pytest.raises(ValueError, match=r"dense layer|channels"):
+            trunk.add_output([], None, [layer])
     trunk.add_output([])
     planes, out = np.zeros((3, 2, 8, 8), np.float32), np.zeros((3, 4, 8, 8), np.float32)
     trunk.run(planes, [out], threads=-5)

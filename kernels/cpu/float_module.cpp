@@ -19,12 +19,17 @@ void add_block(Trunk& trunk, const nb::tuple& first, const nb::tuple& last,
   trunk.add(std::move(block));
 }
 
+Pending<Trunk> start(Trunk& trunk, const Array<float, 4>& planes, const std::vector<Result>& outs,
+                     int threads) {
+  return start_trunk(trunk, planes, outs, threads,
+                     [&](const float* x, int batch, const std::vector<float*>& to, int most) {
+                       return trunk.start(x, batch, to, most);
+                     });
+}
+
 void run(Trunk& trunk, const Array<float, 4>& planes, const std::vector<Result>& outs,
          int threads) {
-  run_trunk(trunk, planes, outs, threads,
-            [&](const float* x, int batch, std::span<float* const> to, int most) {
-              trunk.run(x, batch, to, most);
-            });
+  start(trunk, planes, outs, threads).finish();
 }
 
 }  // namespace
@@ -34,5 +39,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
   bind_trunk<Trunk>(m)
       .def("add_block", &add_block, nb::kw_only(), "first"_a, "last"_a, "excitation"_a.none(),
            "relu"_a, "norm"_a.none())
+      .def("start", &start, "planes"_a, "outs"_a, nb::kw_only(), "threads"_a = 1,
+           nb::keep_alive<0, 1>())
       .def("run", &run, "planes"_a, "outs"_a, nb::kw_only(), "threads"_a = 1);
 }

@@ -14,7 +14,7 @@ struct Block {
   Ending ending;
 };
 
-/// For one caller at a time: the room for activations is kept between calls.
+/// For one caller at a time: threads and the room for activations are kept between calls.
 class Trunk {
  public:
   Trunk(const BoardSize& board, int channels, Stem stem)
@@ -30,13 +30,21 @@ class Trunk {
   void add(Block block) { blocks_.push_back(std::move(block)); }
   void add(Output output) { outputs_.push_back(std::move(output)); }
 
-  /// From `[batch][planes][squares]` to the outputs, `[batch][size]` each.
-  void run(const float* x, int batch, std::span<float* const> to, int threads) {
-    scratch_.resize(std::max<std::size_t>(scratch_.size(), threads));
-    for_parts(batch, positions_together(), threads, [&](int thread, int first, int last) {
-      run_part(x, first, last - first, to, scratch_[thread]);
-    });
+  /// Begins to go from `[batch][planes][squares]` to the outputs, `[batch][size]` each; they are
+  /// there when the job is finished.
+  std::shared_ptr<Workers::Job> start(const float* x, int batch, std::vector<float*> to,
+                                      int threads) {
+    if (static_cast<std::size_t>(threads) > scratch_.size()) {
+      workers_.finish_all();
+      scratch_.resize(threads);
+    }
+    return start_parts(workers_, batch, positions_together(), threads,
+                       [this, x, to = std::move(to)](int thread, int first, int last) {
+                         run_part(x, first, last - first, to, scratch_[thread]);
+                       });
   }
+
+  void finish(Workers::Job& job) { workers_.finish(job); }
 
  private:
   struct Scratch {
@@ -83,6 +91,7 @@ class Trunk {
   std::vector<Block> blocks_;
   std::vector<Output> outputs_;
   std::vector<Scratch> scratch_;
+  Workers workers_;
 };
 
 }  // namespace zerogames::trunk

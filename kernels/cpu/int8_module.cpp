@@ -51,12 +51,18 @@ void add_block(Trunk& trunk, float inverse_scale, int zero, const Layer& first,
   trunk.add(std::move(block));
 }
 
+zerogames::trunk::Pending<Trunk> start(Trunk& trunk, const Array<float, 4>& planes,
+                                       const std::vector<Result>& outs, int threads, bool vnni) {
+  return zerogames::trunk::start_trunk(
+      trunk, planes, outs, threads,
+      [&](const float* x, int batch, const std::vector<float*>& to, int most) {
+        return trunk.start(x, batch, to, most, vnni && has_vnni());
+      });
+}
+
 void run(Trunk& trunk, const Array<float, 4>& planes, const std::vector<Result>& outs, int threads,
          bool vnni) {
-  zerogames::trunk::run_trunk(trunk, planes, outs, threads,
-                              [&](const float* x, int batch, std::span<float* const> to, int most) {
-                                trunk.run(x, batch, to, most, vnni && has_vnni());
-                              });
+  start(trunk, planes, outs, threads, vnni).finish();
 }
 
 }  // namespace
@@ -67,5 +73,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
   zerogames::trunk::bind_trunk<Trunk>(m)
       .def("add_block", &add_block, nb::kw_only(), "inverse_scale"_a, "zero"_a, "first"_a,
            "depthwise"_a.none(), "last"_a, "excitation"_a.none(), "relu"_a, "norm"_a.none())
+      .def("start", &start, "planes"_a, "outs"_a, nb::kw_only(), "threads"_a = 1, "vnni"_a = true,
+           nb::keep_alive<0, 1>())
       .def("run", &run, "planes"_a, "outs"_a, nb::kw_only(), "threads"_a = 1, "vnni"_a = true);
 }

@@ -23,7 +23,7 @@ struct Block {
   trunk::Ending ending;
 };
 
-/// For one caller at a time: the room for activations is kept between calls.
+/// For one caller at a time: threads and the room for activations are kept between calls.
 class Trunk {
  public:
   Trunk(const Geometry& board, int channels, trunk::Stem stem)
@@ -39,13 +39,21 @@ class Trunk {
   void add(Block block) { blocks_.push_back(std::move(block)); }
   void add(trunk::Output output) { outputs_.push_back(std::move(output)); }
 
-  /// From `[batch][planes][squares]` to the outputs, `[batch][size]` each.
-  void run(const float* x, int batch, std::span<float* const> to, int threads, bool vnni) {
-    scratch_.resize(std::max<std::size_t>(scratch_.size(), threads));
-    trunk::for_parts(batch, kTogether, threads, [&](int thread, int first, int last) {
-      run_part(x, first, last - first, to, scratch_[thread], vnni);
-    });
+  /// Begins to go from `[batch][planes][squares]` to the outputs, `[batch][size]` each; they are
+  /// there when the job is finished.
+  std::shared_ptr<trunk::Workers::Job> start(const float* x, int batch, std::vector<float*> to,
+                                             int threads, bool vnni) {
+    if (static_cast<std::size_t>(threads) > scratch_.size()) {
+      workers_.finish_all();
+      scratch_.resize(threads);
+    }
+    return trunk::start_parts(workers_, batch, kTogether, threads,
+                              [this, x, to = std::move(to), vnni](int thread, int first, int last) {
+                                run_part(x, first, last - first, to, scratch_[thread], vnni);
+                              });
   }
+
+  void finish(trunk::Workers::Job& job) { workers_.finish(job); }
 
  private:
   /// Positions that go through a block before the next block's weights are fetched.
@@ -125,6 +133,7 @@ class Trunk {
   std::vector<Block> blocks_;
   std::vector<trunk::Output> outputs_;
   std::vector<Scratch> scratch_;
+  trunk::Workers workers_;
 };
 
 }  // namespace zerogames::int8

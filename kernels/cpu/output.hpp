@@ -1,11 +1,42 @@
 #pragma once
 
-// What leaves a trunk, always in float32: its own planes, those of the first layers of a head, or
-// chosen numbers of them.
+// What leaves a trunk, always in float32: its own planes, those of the first layers of a head,
+// chosen numbers of them, or what dense layers make of them.
 
 #include "float_layers.hpp"
 
 namespace zerogames::trunk {
+
+/// A layer from all numbers of a position to `out`.
+class Dense {
+ public:
+  /// `weight` is `[out, in]`.
+  Dense(int in, int out, std::span<const float> weight, std::span<const float> bias, bool relu)
+      : in_(in), out_(out), matrix_(in, out), bias_(matrix_.stride(), 0.0f), relu_(relu) {
+    if (weight.size() != static_cast<std::size_t>(out) * in ||
+        bias.size() != static_cast<std::size_t>(out)) {
+      throw std::invalid_argument("the weights of a dense layer do not fit its size");
+    }
+    std::copy(bias.begin(), bias.end(), bias_.begin());
+    for (int o = 0; o < out; ++o) {
+      for (int i = 0; i < in; ++i) matrix_.set(i, o, weight[static_cast<std::size_t>(o) * in + i]);
+    }
+  }
+
+  int in() const { return in_; }
+  int out() const { return out_; }
+  int stride() const { return matrix_.stride(); }
+
+  void run(const float* x, int x_stride, int positions, float* y) const {
+    matrix_.run(x, x_stride, positions, bias_.data(), relu_, y);
+  }
+
+ private:
+  int in_, out_;
+  Matrix matrix_;
+  Buffer<float> bias_;
+  bool relu_;
+};
 
 class Output {
  public:
@@ -20,10 +51,13 @@ class Output {
   };
 
   /// `channels` of the trunk; without layers they are what leaves. `chosen` are places in
-  /// `[channels][squares]` of the last layer, empty for all.
+  /// `[channels][squares]` of the last layer, empty for all; `dense` layers go on with them.
   Output(const BoardSize& board, int channels, std::vector<Layer> layers,
-         std::span<const std::int64_t> chosen)
-      : squares_(board.squares()), channels_(channels), layers_(std::move(layers)) {
+         std::span<const std::int64_t> chosen, std::vector<Dense> dense)
+      : squares_(board.squares()),
+        channels_(channels),
+        layers_(std::move(layers)),
+        dense_(std::move(dense)) {
     for (const Layer& layer : layers_) {
       if (layer.convolution.in() != channels_) {
         throw std::invalid_argument("the layers of an output do not fit the trunk");
@@ -37,12 +71,20 @@ class Output {
       }
       chosen_.push_back(place_of(static_cast<int>(place)));
     }
+    int numbers = num_planar();
+    for (const Dense& layer : dense_) {
+      if (layer.in() != numbers) {
+        throw std::invalid_argument("the dense layers of an output do not fit its planes");
+      }
+      numbers = layer.out();
+    }
   }
 
   int channels() const { return channels_; }
-  int num_chosen() const { return static_cast<int>(chosen_.size()); }
+  /// Whether planes leave, not a mere row of numbers.
+  bool has_planes() const { return chosen_.empty() && dense_.empty(); }
   /// Numbers for each position.
-  int size() const { return chosen_.empty() ? squares_ * channels_ : num_chosen(); }
+  int size() const { return dense_.empty() ? num_planar() : dense_.back().out(); }
 
   /// From activations to `[positions][size]`.
   void run(const float* x, int positions, float* y, Scratch& scratch) const {
@@ -53,6 +95,32 @@ class Output {
       std::swap(scratch.from, scratch.to);
       x = scratch.from.data();
     }
+    if (dense_.empty()) {
+      run_planar(x, positions, y);
+      return;
+    }
+    // `x` may lie in `from`.
+    scratch.to.resize(static_cast<std::size_t>(positions) * num_planar());
+    run_planar(x, positions, scratch.to.data());
+    int stride = num_planar();
+    for (const Dense& layer : dense_) {
+      std::swap(scratch.from, scratch.to);
+      scratch.to.resize(static_cast<std::size_t>(positions) * layer.stride());
+      layer.run(scratch.from.data(), stride, positions, scratch.to.data());
+      stride = layer.stride();
+    }
+    for (int p = 0; p < positions; ++p) {
+      std::copy_n(scratch.to.data() + static_cast<std::size_t>(p) * stride, size(), y + p * size());
+    }
+  }
+
+ private:
+  int num_planar() const {
+    return chosen_.empty() ? squares_ * channels_ : static_cast<int>(chosen_.size());
+  }
+
+  /// The planes, or what is chosen of them, in the usual order.
+  void run_planar(const float* x, int positions, float* y) const {
     const int stride = round_up(channels_, kLine);
     for (int p = 0; p < positions; ++p) {
       if (chosen_.empty()) {
@@ -63,11 +131,10 @@ class Output {
         for (std::size_t i = 0; i < chosen_.size(); ++i) y[i] = x[chosen_[i]];
       }
       x += (squares_ + 1) * stride;
-      y += size();
+      y += num_planar();
     }
   }
 
- private:
   /// From a place in `[channels][squares]` to the one in the activations.
   int place_of(int place) const {
     return place % squares_ * round_up(channels_, kLine) + place / squares_;
@@ -76,6 +143,7 @@ class Output {
   int squares_, channels_;
   std::vector<Layer> layers_;
   std::vector<int> chosen_;
+  std::vector<Dense> dense_;
 };
 
 /// The outputs of a trunk for some positions of a batch, which begin at `first`.

@@ -119,20 +119,59 @@ void check_block(const Block& block, int channels) {
 /// Layers are weight, bias and whether a ReLU follows.
 template <class Trunk>
 void add_output(Trunk& trunk, const std::vector<nb::tuple>& layers,
-                const std::optional<Array<std::int64_t, 1>>& chosen) {
+                const std::optional<Array<std::int64_t, 1>>& chosen,
+                const std::vector<nb::tuple>& dense) {
   std::vector<Output::Layer> made;
   for (const nb::tuple& layer : layers) {
     made.push_back({make_convolution(trunk.board(), layer), nb::cast<bool>(layer[2])});
   }
   const auto places = chosen ? all(*chosen) : std::span<const std::int64_t>();
   if (chosen && places.empty()) throw std::invalid_argument("an output chooses something");
-  trunk.add(Output(trunk.board(), trunk.channels(), std::move(made), places));
+  std::vector<Dense> behind;
+  for (const nb::tuple& layer : dense) {
+    const auto weight = nb::cast<Array<float, 2>>(layer[0]);
+    const auto bias = nb::cast<Array<float, 1>>(layer[1]);
+    check_channels({weight.shape(0), weight.shape(1)});
+    behind.emplace_back(static_cast<int>(weight.shape(1)), static_cast<int>(weight.shape(0)),
+                        all(weight), all(bias), nb::cast<bool>(layer[2]));
+  }
+  trunk.add(Output(trunk.board(), trunk.channels(), std::move(made), places, std::move(behind)));
 }
 
-/// Checks sizes, then calls `run(planes, batch, to, threads)` without the interpreter's lock.
-template <class Trunk, class Run>
-void run_trunk(const Trunk& trunk, const Array<float, 4>& planes, const std::vector<Result>& outs,
-               int threads, Run run) {
+/// A batch under way; it keeps its arrays.
+template <class Trunk>
+class Pending {
+ public:
+  Pending(Trunk& trunk, std::shared_ptr<Workers::Job> job, Array<float, 4> planes,
+          std::vector<Result> outs)
+      : trunk_(&trunk), job_(std::move(job)), planes_(std::move(planes)), outs_(std::move(outs)) {}
+  Pending(Pending&&) = default;
+  Pending& operator=(Pending&&) = delete;
+  ~Pending() {
+    try {
+      finish();
+    } catch (...) {  // nobody wants the outputs any more
+    }
+  }
+
+  void finish() {
+    const std::shared_ptr<Workers::Job> job = std::move(job_);
+    if (job == nullptr) return;
+    const nb::gil_scoped_release release;
+    trunk_->finish(*job);
+  }
+
+ private:
+  Trunk* trunk_;
+  std::shared_ptr<Workers::Job> job_;
+  Array<float, 4> planes_;
+  std::vector<Result> outs_;
+};
+
+/// Checks sizes, then calls `start(planes, batch, to, threads)`.
+template <class Trunk, class Start>
+Pending<Trunk> start_trunk(Trunk& trunk, const Array<float, 4>& planes,
+                           const std::vector<Result>& outs, int threads, Start start) {
   const BoardSize& board = trunk.board();
   const std::vector<Output>& outputs = trunk.outputs();
   const std::size_t batch = planes.shape(0);
@@ -147,20 +186,23 @@ void run_trunk(const Trunk& trunk, const Array<float, 4>& planes, const std::vec
     to.push_back(outs[i].data());
   }
   if (!right) throw std::invalid_argument("planes and outputs do not fit the trunk");
-  const nb::gil_scoped_release release;
-  run(planes.data(), static_cast<int>(batch), to, std::clamp(threads, 1, 256));
+  const auto begin = [&] {
+    const nb::gil_scoped_release release;
+    return start(planes.data(), static_cast<int>(batch), to, std::clamp(threads, 1, 256));
+  };
+  return Pending<Trunk>(trunk, begin(), planes, outs);
 }
 
-/// Channels, height and width, or how many are chosen.
+/// Channels, height and width, or how many numbers.
 template <class Trunk>
 nb::list output_shapes(const Trunk& trunk) {
   nb::list shapes;
   for (const Output& output : trunk.outputs()) {
     const BoardSize& board = trunk.board();
-    if (output.num_chosen() > 0) {
-      shapes.append(nb::make_tuple(output.num_chosen()));
-    } else {
+    if (output.has_planes()) {
       shapes.append(nb::make_tuple(output.channels(), board.height, board.width));
+    } else {
+      shapes.append(nb::make_tuple(output.size()));
     }
   }
   return shapes;
@@ -170,10 +212,12 @@ nb::list output_shapes(const Trunk& trunk) {
 template <class Trunk>
 nb::class_<Trunk> bind_trunk(nb::module_& m) {
   using namespace nb::literals;
+  nb::class_<Pending<Trunk>>(m, "Pending").def("finish", &Pending<Trunk>::finish);
   return nb::class_<Trunk>(m, "Trunk")
       .def(nb::new_(&make_trunk<Trunk>), "height"_a, "width"_a, "weight"_a, "bias"_a, "relu"_a)
       .def_prop_ro("output_shapes", &output_shapes<Trunk>)
-      .def("add_output", &add_output<Trunk>, "layers"_a, "chosen"_a.none() = nb::none());
+      .def("add_output", &add_output<Trunk>, "layers"_a, "chosen"_a.none() = nb::none(),
+           "dense"_a = std::vector<nb::tuple>());
 }
 
 }  // namespace zerogames::trunk

@@ -6,19 +6,17 @@
 // board.
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <new>
 #include <optional>
 #include <span>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 #include "vec.hpp"
+#include "workers.hpp"
 
 namespace zerogames::trunk {
 
@@ -226,36 +224,20 @@ struct Ending {
   }
 };
 
-/// Calls `work(thread, first, last)` for parts of a batch, each of at most `largest` positions and
-/// all of nearly the same size. Threads take the next part when they are done with one. What one
-/// of them throws is thrown here when all have ended.
+/// Has `work(thread, first, last)` called for parts of a batch, each of at most `largest` positions
+/// and all of nearly the same size.
 template <class Work>
-void for_parts(int batch, int largest, int threads, Work work) {
+std::shared_ptr<Workers::Job> start_parts(Workers& workers, int batch, int largest, int threads,
+                                          Work work) {
   threads = std::clamp(threads, 1, std::max(1, batch));
   const int rounds = (batch + threads * largest - 1) / (threads * largest);
-  const int parts = threads * rounds;
-  std::atomic<int> next = 0;
-  std::vector<std::exception_ptr> thrown(threads);
-  const auto run = [&](int thread) {
-    try {
-      for (int part = next++; part < parts; part = next++) {
-        const auto begin = [&](int p) {
-          return static_cast<int>(static_cast<std::int64_t>(batch) * p / parts);
-        };
-        if (begin(part) < begin(part + 1)) work(thread, begin(part), begin(part + 1));
-      }
-    } catch (...) {
-      thrown[thread] = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (int t = 1; t < threads; ++t) others.emplace_back([&run, t] { run(t); });
-    run(0);
-  }
-  for (const std::exception_ptr& error : thrown) {
-    if (error) std::rethrow_exception(error);
-  }
+  const int parts = std::min(batch, threads * rounds);
+  return workers.start(threads, parts, [=](int thread, int part) {
+    const auto begin = [&](int p) {
+      return static_cast<int>(static_cast<std::int64_t>(batch) * p / parts);
+    };
+    work(thread, begin(part), begin(part + 1));
+  });
 }
 
 }  // namespace zerogames::trunk

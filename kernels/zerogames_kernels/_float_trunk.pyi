@@ -3,6 +3,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 
+class Pending:
+    """A batch under way."""
+
+    def finish(self) -> None:
+        """Help until the outputs are there."""
+
 class Trunk:
     """Stem and blocks of a net in float32.
 
@@ -34,11 +40,16 @@ class Trunk:
         self,
         layers: list[tuple[Floats, Floats, bool]],
         chosen: NDArray[np.int64] | None = None,
+        dense: list[tuple[Floats, Floats, bool]] = ...,
     ) -> None:
         """Add an output: the trunk behind some float32 layers, each with or without a ReLU.
 
-        `chosen` are the places of the flattened planes that are wanted; by default all planes.
+        `chosen` are the places of the flattened planes that are wanted, by default all planes;
+        `dense` layers, weights `[out, in]`, go on with the flattened numbers.
         """
+
+    def start(self, planes: Floats, outs: list[Floats], *, threads: int = 1) -> Pending:
+        """Begin `run`; the outputs are there when the result is finished."""
 
     def run(self, planes: Floats, outs: list[Floats], *, threads: int = 1) -> None:
         """From planes `[B, P, H, W]` to the outputs, `[B, ...]` each."""

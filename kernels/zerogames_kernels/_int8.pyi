@@ -7,6 +7,12 @@ Steps = NDArray[np.int8]
 def has_vnni() -> bool:
     """Whether this CPU multiplies int8 fast, and this variant knows how."""
 
+class Pending:
+    """A batch under way."""
+
+    def finish(self) -> None:
+        """Help until the outputs are there."""
+
 class Trunk:
     """Stem and blocks of a net in int8.
 
@@ -43,11 +49,18 @@ class Trunk:
         self,
         layers: list[tuple[Floats, Floats, bool]],
         chosen: NDArray[np.int64] | None = None,
+        dense: list[tuple[Floats, Floats, bool]] = ...,
     ) -> None:
         """Add an output: the trunk behind some float32 layers, each with or without a ReLU.
 
-        `chosen` are the places of the flattened planes that are wanted; by default all planes.
+        `chosen` are the places of the flattened planes that are wanted, by default all planes;
+        `dense` layers, weights `[out, in]`, go on with the flattened numbers.
         """
+
+    def start(
+        self, planes: Floats, outs: list[Floats], *, threads: int = 1, vnni: bool = True
+    ) -> Pending:
+        """Begin `run`; the outputs are there when the result is finished."""
 
     def run(
         self, planes: Floats, outs: list[Floats], *, threads: int = 1, vnni: bool = True

@@ -1,7 +1,8 @@
 """What an evaluator is."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,3 +50,11 @@ class Evaluator(Protocol):
 
     def evaluate(self, planes: NDArray[np.float32]) -> Evaluation:
         """Judge planes `[B, P, H, W]`, contiguous. The arrays are the caller's to keep."""
+
+
+@runtime_checkable
+class OverlappingEvaluator(Evaluator, Protocol):
+    """Begins a batch while it works on others, so that none of its threads waits for the search."""
+
+    def start(self, planes: NDArray[np.float32]) -> Callable[[], Evaluation]:
+        """Begin to judge planes, which must stay as they are until the result is called."""

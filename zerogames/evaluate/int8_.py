@@ -3,7 +3,7 @@
 onnxruntime computes a board-shaped depthwise layer as 25 taps, and writes every layer's output to
 memory. The native trunk computes the live taps only and keeps a position in the cache; what a block
 adds to the trunk it never rounds, so it is nearer to float32 too. Heads stay in onnxruntime, but
-for their first convolutions where those are float32.
+for their first layers where those are float32.
 """
 
 from pathlib import Path
@@ -64,7 +64,7 @@ def split_trunk(model: onnx.ModelProto) -> tuple[_int8.Trunk, list[str], bytes] 
             return None
     outputs = reader.outputs(len(stem[1]))
     for output in outputs:
-        trunk.add_output(list(output.layers), output.chosen)
+        trunk.add_output(list(output.layers), output.chosen, list(output.dense))
     names = [output.name for output in outputs]
     return trunk, names, reader.heads(outputs).SerializeToString()
 

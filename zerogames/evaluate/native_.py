@@ -1,7 +1,7 @@
 """Evaluating with our own kernels: the trunk natively, the ends of the heads in onnxruntime."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypedDict, cast
 
@@ -33,6 +33,15 @@ class Plan(TypedDict):
     outputs: list[str]
     output_relus: list[list[bool]]
     """Behind each layer of each output."""
+    dense_relus: list[list[bool]]
+    """Behind each dense layer of each output."""
+
+
+class PendingTrunk(Protocol):
+    """A batch under way."""
+
+    def finish(self) -> None:
+        """Help until the outputs are there."""
 
 
 class NativeTrunk(Protocol):
@@ -42,8 +51,8 @@ class NativeTrunk(Protocol):
     def output_shapes(self) -> list[tuple[int, ...]]:
         """Of each output without the batch."""
 
-    def run(self, planes: Floats, outs: list[Floats], *, threads: int = 1) -> None:
-        """From planes `[B, P, H, W]` to the outputs, `[B, ...]` each."""
+    def start(self, planes: Floats, outs: list[Floats], *, threads: int = 1) -> PendingTrunk:
+        """Begin to go from planes `[B, P, H, W]` to the outputs, `[B, ...]` each."""
 
 
 class NativeEvaluator:
@@ -82,13 +91,24 @@ class NativeEvaluator:
 
     def evaluate(self, planes: Floats) -> Evaluation:
         """Judge planes `[B, P, H, W]`."""
+        return self.start(planes)()
+
+    def start(self, planes: Floats) -> Callable[[], Evaluation]:
+        """Begin to judge planes, which must stay as they are until the result is called."""
         shapes = self._trunk.output_shapes
         outs = [np.empty((len(planes), *shape), np.float32) for shape in shapes]
-        self._trunk.run(planes, outs, threads=self.capabilities.threads)
-        values: dict[str, Floats] = dict(zip(self._names, [*outs, planes], strict=True))
-        results = self._session.run(self._results, {name: values[name] for name in self._inputs})
-        values |= zip(self._results, results, strict=True)
-        return Evaluation(values[OUTPUT_POLICY], values[OUTPUT_WDL], values.get(OUTPUT_MOVES_LEFT))
+        pending = self._trunk.start(planes, outs, threads=self.capabilities.threads)
+
+        def finish() -> Evaluation:
+            pending.finish()
+            values: dict[str, Floats] = dict(zip(self._names, [*outs, planes], strict=True))
+            inputs = {name: values[name] for name in self._inputs}
+            values |= zip(self._results, self._session.run(self._results, inputs), strict=True)
+            return Evaluation(
+                values[OUTPUT_POLICY], values[OUTPUT_WDL], values.get(OUTPUT_MOVES_LEFT)
+            )
+
+        return finish
 
 
 def is_native(spec: NetSpec) -> bool:
@@ -138,10 +158,13 @@ def _build_trunk(plan: Plan, tensors: Mapping[str, Floats]) -> _float_trunk.Trun
             relu=relu,
             norm=cast("tuple[Floats, Floats] | None", part(f"{name}.norm")),
         )
-    for number, relus in enumerate(plan["output_relus"]):
-        names = [f"outputs.{number}.{index}" for index in range(len(relus))]
+    for number, (relus, dense) in enumerate(
+        zip(plan["output_relus"], plan["dense_relus"], strict=True)
+    ):
+        name = f"outputs.{number}"
         trunk.add_output(
-            [(*layer(name), relu) for name, relu in zip(names, relus, strict=True)],
-            cast("NDArray[np.int64] | None", tensors.get(f"outputs.{number}.chosen")),
+            [(*layer(f"{name}.{index}"), relu) for index, relu in enumerate(relus)],
+            cast("NDArray[np.int64] | None", tensors.get(f"{name}.chosen")),
+            [(*layer(f"{name}.dense.{index}"), relu) for index, relu in enumerate(dense)],
         )
     return trunk

@@ -11,7 +11,7 @@ SAFE_S = 3600.0
 """An export that was used less than so many seconds ago is not removed."""
 EXPORT_VERSION = 1
 """Raise it when the exported graph changes: cached exports of older versions are not used."""
-NATIVE_VERSION = 1
+NATIVE_VERSION = 2
 """Likewise for nets in the form of our own kernels."""
 NATIVE_SUFFIX = ".native"
 

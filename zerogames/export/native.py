@@ -44,6 +44,9 @@ def make_native(model: onnx.ModelProto) -> bytes:
         for index, (weight, bias, _) in enumerate(output.layers):
             tensors[f"outputs.{number}.{index}.weight"] = weight
             tensors[f"outputs.{number}.{index}.bias"] = bias
+        for index, (weight, bias, _) in enumerate(output.dense):
+            tensors[f"outputs.{number}.dense.{index}.weight"] = weight
+            tensors[f"outputs.{number}.dense.{index}.bias"] = bias
         if output.chosen is not None:
             tensors[f"outputs.{number}.chosen"] = output.chosen
     heads = reader.heads(outputs).SerializeToString()
@@ -55,6 +58,7 @@ def make_native(model: onnx.ModelProto) -> bytes:
         "block_relus": [reader.count_relus(name) > 1 for name in reader.blocks()],
         "outputs": [output.name for output in outputs],
         "output_relus": [[relu for _, _, relu in output.layers] for output in outputs],
+        "dense_relus": [[relu for _, _, relu in output.dense] for output in outputs],
     }
     contiguous = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     return save(contiguous, {METADATA_KEY: json.dumps(plan)})

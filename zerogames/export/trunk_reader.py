@@ -1,8 +1,9 @@
 """Finding the trunk in an exported net, for kernels of our own that compute it.
 
 Layers are known by the names that `zerogames.export.onnx_graph` and `zerogames.export.qdq` give.
-The first layers of a head that are plain convolutions go with the trunk, and so does the choice of
-actions from policy planes; the rest of the net is left as a model of its own, for onnxruntime.
+The first layers of a head that are plain convolutions go with the trunk, and so do the choice of
+actions from policy planes and small dense layers; the rest of the net is left as a model of its
+own, for onnxruntime.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,11 @@ Number = TypeVar("Number", bound=np.generic)
 Floats = NDArray[np.float32]
 Excitation = tuple[Floats, Floats, Floats, Floats]
 HeadLayer = tuple[Floats, Floats, bool]
-"""Weight `[out, in, n, n]`, bias, and whether a ReLU follows."""
+"""Weight `[out, in, n, n]`, or `[out, in]` of a dense layer, bias, and whether a ReLU follows."""
+
+LARGEST_DENSE = 1 << 19
+"""Weights of a dense layer that our kernels fetch anew for every few positions; onnxruntime is
+better with more."""
 
 WINDOW = 5
 """Of depthwise layers."""
@@ -36,6 +41,8 @@ class TrunkOutput:
     """Behind the trunk; none: the trunk itself."""
     chosen: NDArray[np.int64] | None = None
     """Places of the flattened planes that are wanted, if not all."""
+    dense: tuple[HeadLayer, ...] = ()
+    """Layers that go on with the flattened planes."""
 
 
 class TrunkReader:
@@ -151,7 +158,11 @@ class TrunkReader:
                 wanted.extend(makers[name].input)
         inputs = [
             helper.make_tensor_value_info(
-                output.name, TensorProto.FLOAT, ["batch", output.channels, *self.board]
+                output.name,
+                TensorProto.FLOAT,
+                ["batch", len(output.dense[-1][1])]
+                if output.dense
+                else ["batch", output.channels, *self.board],
             )
             for output in outputs
             if output.name in needed
@@ -203,7 +214,8 @@ class TrunkReader:
         actions = self._choice(value, channels * self.board[0] * self.board[1])
         if actions is not None:
             return TrunkOutput(actions[0], channels, tuple(layers), actions[1])
-        return TrunkOutput(value, channels, tuple(layers))
+        value, dense = self._dense(value)
+        return TrunkOutput(value, channels, tuple(layers), dense=dense)
 
     def _choice(self, value: str, size: int) -> tuple[str, NDArray[np.int64]] | None:
         """What is gathered from flattened planes and nowhere else, and its name."""
@@ -216,6 +228,34 @@ class TrunkReader:
             value = nodes[-1].output[0]
         index = self.constants.get(nodes[-1].input[1])
         return None if index is None or index.max() >= size else (value, index)
+
+    def _dense(self, planes: str) -> tuple[str, tuple[HeadLayer, ...]]:
+        """The dense layers in a row behind planes, and what the last one's result is called."""
+        value, layers = planes, list[HeadLayer]()
+        flattened = planes
+        following = self.readers.get(planes, [])
+        if [node.op_type for node in following] == ["Flatten"]:
+            flattened = following[0].output[0]
+        while len(following := self.readers.get(flattened, [])) == 1:
+            node = following[0]
+            if node.op_type == "Relu" and layers and not layers[-1][2]:
+                layers[-1] = (*layers[-1][:2], True)
+            elif (layer := self._dense_layer(node)) is not None:
+                layers.append(layer)
+            else:
+                break
+            value = flattened = node.output[0]
+        return value, tuple(layers)
+
+    def _dense_layer(self, node: onnx.NodeProto) -> HeadLayer | None:
+        if node.op_type != "Gemm" or len(node.input) != 3:
+            return None
+        weight, bias = (self.constants.get(name) for name in node.input[1:])
+        if weight is None or bias is None or weight.dtype != np.float32:
+            return None
+        if not helper.get_node_attr_value(node, "transB") or weight.size > LARGEST_DENSE:
+            return None
+        return floats(weight), floats(bias), False
 
     def _head_layer(self, node: onnx.NodeProto) -> HeadLayer | None:
         if node.op_type != "Conv" or node.input[1] not in self.constants:
