@@ -3,10 +3,11 @@
 The start position and five middle games, one and two threads. Only positions that the net judged
 count against the evaluator, no cache hits; raw = the best batch between 16 and 256, with one
 session that uses all threads, as the engine does it, and with a session for each thread side by
-side. Runs of all take turns, so that other work on the machine falls on all.
+side. All take turns after every position, so that other work on the machine falls on all.
 """
 
 import argparse
+import statistics
 import tempfile
 import threading
 import time
@@ -63,12 +64,12 @@ def side_by_side(
 def best_batch(
     evaluator: Evaluator, planes: NDArray[np.float32], seconds: float, clock: Clock
 ) -> int:
-    rates = {}
-    for batch in BATCHES:
-        part = np.ascontiguousarray(planes[:batch])
-        evaluator.evaluate(part)
-        rates[batch] = side_by_side([evaluator], part, seconds, clock)
-    return max(rates, key=lambda batch: rates[batch])
+    parts = {batch: np.ascontiguousarray(planes[:batch]) for batch in BATCHES}
+    rates: dict[int, list[float]] = {batch: [] for batch in BATCHES}
+    for _ in range(5):
+        for batch, part in parts.items():
+            rates[batch].append(side_by_side([evaluator], part, seconds, clock))
+    return max(rates, key=lambda batch: statistics.median(rates[batch]))
 
 
 def measure(
@@ -85,21 +86,18 @@ def measure(
     part = np.ascontiguousarray(planes[:raw_batch])
     settings = search_preset("engine", early_stop=False)
     searched, nodes, raw, lanes = [], [], [], []
-    for _ in range(args.runs):
-        rows = visits = elapsed = 0.0
-        for state in states:
-            thinker = Thinker(game, evaluator, settings=settings, batch=batch)
-            thinker.set_position(state)
-            began = clock()
-            thought = thinker.think(ThinkLimits(nodes=args.nodes))
-            rows, visits = rows + thought.evaluations, visits + thought.nodes
-            elapsed += clock() - began
-        searched.append(rows / elapsed)
-        nodes.append(visits / elapsed)
+    for state in states * args.runs:
+        thinker = Thinker(game, evaluator, settings=settings, batch=batch * threads)
+        thinker.set_position(state)
+        began = clock()
+        thought = thinker.think(ThinkLimits(nodes=args.nodes))
+        elapsed = clock() - began
+        searched.append(thought.evaluations / elapsed)
+        nodes.append(thought.nodes / elapsed)
         raw.append(side_by_side([evaluator], part, args.seconds, clock))
         if threads > 1:
             lanes.append(side_by_side(others, part, args.seconds, clock))
-    label = f"{threads} thread{'s' if threads > 1 else ''}, {precision}, batch {batch}"
+    label = f"{threads} thread{'s' if threads > 1 else ''}, {precision}, batch {batch * threads}"
     report(
         f"positions judged in searches, {label}",
         sorted(searched),
@@ -138,10 +136,10 @@ def main() -> None:
     parser.add_argument("--net", type=Path, help="e.g. maia-1500.pb.gz; by default a new 6x64 net")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--precision", nargs="+", default=["fp32"])
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--nodes", type=int, default=1500)
+    parser.add_argument("--batch", type=int, default=32, help="for each thread, as in uci")
+    parser.add_argument("--nodes", type=int, default=3000)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument(
         "--cpu-time",
         action="store_true",

@@ -1,9 +1,11 @@
 """The thinker and its clock, on small games and with evaluators that cost nothing."""
 
+import dataclasses
 import math
 import random
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from zerogames.engine.clock import Leaders, cannot_change, estimated_moves_to_go
 from zerogames.engine.score import mate_in
 from zerogames.errors import UserError
 from zerogames.evaluate import ConstantEvaluator, Evaluation, RandomEvaluator
-from zerogames.game import State
+from zerogames.game import Game, State
 from zerogames.registry import get_game
 from zerogames.search_settings import search_preset
 
@@ -259,6 +261,60 @@ def test_an_evaluator_that_fails_once_leaves_a_working_thinker() -> None:
     with pytest.raises(RuntimeError):
         one.think(ThinkLimits(nodes=20))
     assert one.think(ThinkLimits(nodes=20)).best is not None
+    assert one.state.plies == 1
+
+
+class OverlappingRandom(RandomEvaluator):
+    """Two batches under way, and a failure at one of them."""
+
+    most = 0
+    under_way = 0
+    calls = 0
+    fails_at = -1
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(game)
+        self.capabilities = dataclasses.replace(self.capabilities, threads=2)
+
+    def start(self, planes: NDArray[np.float32]) -> Callable[[], Evaluation]:
+        self.under_way += 1
+        self.calls += 1
+        self.most = max(self.most, self.under_way)
+        number, before = self.calls, planes.copy()
+
+        def finish() -> Evaluation:
+            self.under_way -= 1
+            if number == self.fails_at:
+                raise RuntimeError("no memory")
+            assert np.array_equal(planes, before)  # the room is not used again too early
+            return self.evaluate(planes)
+
+        return finish
+
+
+def test_two_batches_are_under_way_and_all_are_taken() -> None:
+    evaluator = OverlappingRandom(GAME)
+    settings = search_preset("engine", early_stop=False)
+    one = Thinker(GAME, evaluator, settings=settings, batch=9)
+    thought = one.think(ThinkLimits(nodes=300))
+    assert thought.nodes == 300
+    assert (evaluator.most, evaluator.under_way) == (2, 0)
+    again = Thinker(GAME, OverlappingRandom(GAME), settings=settings, batch=9)
+    assert again.think(ThinkLimits(nodes=300)).moves == thought.moves
+    stopped = threading.Event()
+    stopped.set()
+    one.think(ThinkLimits(nodes=600), stop=stopped)
+    assert evaluator.under_way == 0
+
+
+def test_a_batch_under_way_that_fails_leaves_a_working_thinker() -> None:
+    evaluator = OverlappingRandom(GAME)
+    evaluator.fails_at = 20
+    one = Thinker(GAME, evaluator, settings=search_preset("engine", early_stop=False))
+    one.set_position(GAME.initial_state(), [3])
+    with pytest.raises(RuntimeError):
+        one.think(ThinkLimits(nodes=500))
+    assert one.think(ThinkLimits(nodes=500)).best is not None
     assert one.state.plies == 1
 
 

@@ -3,13 +3,17 @@
 import threading
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zerogames.engine.clock import Leaders, cannot_change, patience
 from zerogames.engine.thought import MoveThought, ThinkLimits, Thought
-from zerogames.evaluate.evaluator import Evaluator
+from zerogames.evaluate.evaluator import Evaluation, Evaluator, OverlappingEvaluator
 from zerogames.game import Game, State
 from zerogames.search import DEFAULT_BATCH, Search, new_search
 from zerogames.search_settings import SearchSettings
@@ -40,7 +44,10 @@ class Thinker:
         batch: int = DEFAULT_BATCH,
         seed: int = 0,
     ) -> None:
-        """`batch` is the most leaves per call of the net; young trees take fewer."""
+        """`batch` is the most leaves under way at a time; young trees take fewer.
+
+        They go in halves to an evaluator that can begin a batch before it is done with another.
+        """
         self.game = game
         self.evaluator = evaluator
         self.settings = settings
@@ -156,6 +163,15 @@ class Thinker:
         )
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A batch under way."""
+
+    began: float
+    rows: int
+    answer: Callable[[], Evaluation]
+
+
 class _Running:
     """The state of one call of `think`."""
 
@@ -173,6 +189,12 @@ class _Running:
         self.counting_from = self.began
         self.pondered_s = 0.0
         self.evaluations = 0
+        evaluator = thinker.evaluator
+        # With one thread nobody would work on the second batch.
+        several = evaluator.capabilities.threads > 1
+        self.in_flight = 2 if several and isinstance(evaluator, OverlappingEvaluator) else 1
+        self.asked: deque[_Asked] = deque()
+        self.buffers = [self._buffer() for _ in range(self.in_flight)]
         self.batch_s = 0.0
         self.row_s = 0.0
         self.next_check = 0.0
@@ -209,10 +231,13 @@ class _Running:
             elif self._is_over():
                 break
             else:
-                self._batch()
+                self._ask()
+                self._take()
             if on_info is not None and time.monotonic() >= next_info and self._ready():
                 on_info(self._thought())
                 next_info = time.monotonic() + info_interval_s
+        while self.asked:
+            self._take()
         return self._thought()
 
     def _ready(self) -> bool:
@@ -225,18 +250,45 @@ class _Running:
         self.pondered_s = self.counting_from - self.began
         self.start(self.limits)
 
-    def _batch(self) -> None:
-        began = time.monotonic()
-        planes = self.search.collect(self._batch_size())
-        if len(planes):
-            self.search.apply(*self.thinker.evaluator.evaluate(planes))
+    def _ask(self) -> None:
+        """Have as many batches under way as there may be."""
+        while len(self.asked) < self.in_flight:
+            began = time.monotonic()
+            planes = self.search.collect(self._batch_size(), self.buffers[0])
+            if not len(planes):
+                return
+            self.buffers.append(self.buffers.pop(0))
+            evaluator = self.thinker.evaluator
+            if self.in_flight > 1 and isinstance(evaluator, OverlappingEvaluator):
+                answer = evaluator.start(planes)
+            else:
+                answer = partial(evaluator.evaluate, planes)
+            self.asked.append(_Asked(began, len(planes), answer))
             self.evaluations += len(planes)
-            self.batch_s = time.monotonic() - began
-            self.row_s = self.batch_s / len(planes)
+
+    def _take(self) -> None:
+        """Go on with the oldest answer."""
+        if self.asked:
+            asked = self.asked.popleft()
+            self.search.apply(*asked.answer())
+            self.batch_s = time.monotonic() - asked.began
+            self.row_s = self.batch_s / asked.rows
+
+    def _buffer(self) -> NDArray[np.float32] | None:
+        """Room for a batch of planes; a single one is served by the search's own."""
+        if self.in_flight == 1:
+            return None
+        thinker = self.thinker
+        name = thinker.evaluator.encoding.partition(":")[0]
+        rows = self._share(thinker.batch)
+        return np.empty((rows, *thinker.game.encodings[name].shape), np.float32)
+
+    def _share(self, rows: int) -> int:
+        return -(-rows // self.in_flight)
 
     def _batch_size(self) -> int:
         """Small at first: leaves chosen together know less of each other. Short of time, too."""
-        rows = min(self.thinker.batch, self.search.simulations // 4 + 1)
+        rows = self._share(min(self.thinker.batch, self.search.simulations // 4 + 1))
         if self.limits.hard_s is not None and not self.pondering and self.row_s > 0:
             left = self.counting_from + self.limits.hard_s - time.monotonic()
             rows = min(rows, int(left / (2 * self.row_s)))

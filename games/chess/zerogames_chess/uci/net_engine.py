@@ -155,7 +155,8 @@ class NetEngine:
     def _new_thinker(self, evaluator: Evaluator) -> Thinker:
         given = self._settings
         settings = dataclasses.replace(given.search, cache_mebibytes=given.hash_mb)
-        return Thinker(get_game("chess"), evaluator, settings=settings, batch=given.batch)
+        batch = given.batch * given.threads
+        return Thinker(get_game("chess"), evaluator, settings=settings, batch=batch)
 
     def new_game(self) -> None:
         """Forget the tree."""

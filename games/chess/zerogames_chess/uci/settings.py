@@ -35,7 +35,7 @@ class UciSettings:
     threads: Annotated[int, Field(ge=1, le=MAX_THREADS)] = field(default_factory=_all_cores)
     """CPU threads of the net."""
     batch: Annotated[int, Field(ge=1, le=MAX_BATCH)] = 32
-    """Most positions per call of the net; young trees take fewer."""
+    """Most positions per call of the net and thread; young trees take fewer."""
     hash: Annotated[int, Field(ge=1, le=MAX_HASH_MB)] | None = None
     """Mebibytes for evaluations (256), with --nnue for the transposition table (16)."""
     nodes: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
