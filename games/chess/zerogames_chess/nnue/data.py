@@ -11,7 +11,7 @@ import os
 import random
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
@@ -68,6 +68,9 @@ class DataOptions:
     random_moves: int = 0
     """Up to so many random moves after each chosen position, for unbalanced ones: games of strong
     players do not show what a piece is worth. Results then mean little: keep --label-weight 1."""
+    follow: int = 0
+    """Label so many positions of the engine's own play after each chosen one, too: random moves
+    leave pieces hanging, and only when that is settled does a position show what it is worth."""
     engine: Path = Path("/usr/games/stockfish")
     """The UCI engine that labels."""
     depth: int = 9
@@ -182,6 +185,8 @@ def _check(options: DataOptions) -> None:
         raise UserError("games, samples per game, processes and chunk must be at least 1")
     if not 0 <= options.random_moves <= 100:
         raise UserError(f"random moves {options.random_moves}: must be from 0 to 100")
+    if not 0 <= options.follow <= 1_000:
+        raise UserError(f"follow {options.follow}: must be from 0 to 1000")
     if not 1 <= options.depth <= 40:
         raise UserError(f"depth {options.depth}: must be from 1 to 40")
     if not 0 <= options.validation < 1:
@@ -283,11 +288,11 @@ def _label_chunk(job: tuple[DataOptions, float, int, list[PlayedGame]]) -> Chunk
             result.dropped = Counter({str(key): int(value) for key, value in dropped.items()})
         return result
     records: dict[bool, list[NDArray[np.void]]] = {False: [], True: []}
-    pending = [
-        (game, disturb(board, game, options))
+    pending = deque(
+        _Candidate(game, disturb(board, game, options), options.follow)
         for game in games
         for board in game.positions(choose_plies(game, options))
-    ]
+    )
     result.dropped["short game"] += sum(not choose_plies(game, options) for game in games)
     labeller = Labeller(options.engine, options.depth, options.clear_hash)
     failures = 0
@@ -296,18 +301,21 @@ def _label_chunk(job: tuple[DataOptions, float, int, list[PlayedGame]]) -> Chunk
             with labeller.open() as engine:
                 result.engine = engine.name
                 while pending:
-                    game, board = pending[0]
-                    record = _label_position(engine, game, board, options, units, result)
+                    candidate = pending[0]
+                    record, following = _label_position(engine, candidate, options, units, result)
                     if record is not None:
-                        records[is_validation(game.identity, options)].append(record)
-                    pending.pop(0)
+                        held_out = is_validation(candidate.game.identity, options)
+                        records[held_out].append(record)
+                    pending.popleft()
+                    if following is not None:
+                        pending.appendleft(following)
                     failures = 0
         except EngineDied as error:
             # What is labelled is kept; a position that kills the engine twice is left out.
             result.restarts += 1
             failures += 1
             if failures >= 2 and pending:
-                pending.pop(0)
+                pending.popleft()
                 result.dropped["engine died"] += 1
                 failures = 0
             if result.restarts > 20:
@@ -324,31 +332,47 @@ def _label_chunk(job: tuple[DataOptions, float, int, list[PlayedGame]]) -> Chunk
     return result
 
 
+@dataclass(frozen=True)
+class _Candidate:
+    """A position to be labelled, and how many of those after it."""
+
+    game: PlayedGame
+    board: chess.Board
+    follow: int
+
+
 def _label_position(
     engine: OpenLabeller,
-    game: PlayedGame,
-    board: chess.Board,
+    candidate: _Candidate,
     options: DataOptions,
     units: float,
     result: ChunkResult,
-) -> NDArray[np.void] | None:
+) -> tuple[NDArray[np.void] | None, _Candidate | None]:
+    """The record, if the position is worth one, and the candidate after the engine's move."""
+    game, board = candidate.game, candidate.board
     if board.is_game_over():
         result.dropped["game over"] += 1
-        return None
-    if options.quiet and board.is_check():
-        result.dropped["in check"] += 1
-        return None
-    if options.quiet and wins_a_piece(board):
-        result.dropped["wins a piece"] += 1
-        return None
+        return None, None
+    if options.quiet and candidate.follow == 0:
+        if board.is_check():
+            result.dropped["in check"] += 1
+            return None, None
+        if wins_a_piece(board):
+            result.dropped["wins a piece"] += 1
+            return None, None
     label = engine.label(board)
     score = round(label.score * units)
     if label.is_mate or abs(score) >= MAX_SCORE:
         result.dropped["mate or decided"] += 1
-        return None
+        return None, None
+    following = None
+    if candidate.follow > 0 and label.move is not None:
+        after = board.copy(stack=False)
+        after.push(label.move)
+        following = _Candidate(game, after, candidate.follow - 1)
     if options.quiet and not is_quiet(board, label):
         result.dropped["not quiet"] += 1
-        return None
+        return None, following
     record = np.zeros(1, RECORD)
     record["board"] = pack_board(board)
     record["black_to_move"] = board.turn == chess.BLACK
@@ -356,7 +380,7 @@ def _label_position(
     record["score"] = score
     record["ply"] = min(board.ply(), 65_535)
     record["move"] = pack_move(label.move)
-    return record
+    return record, following
 
 
 def _merge(
@@ -392,6 +416,7 @@ def _merge(
         "clear_hash": options.clear_hash,
         "origin": options.pgn.name if options.pgn else "engine games from random openings",
         "random_moves": options.random_moves,
+        "follow": options.follow,
         "seed": options.seed,
         "quiet": options.quiet,
         "dropped": dict(dropped),
