@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import chess
@@ -298,3 +299,23 @@ def test_random_moves_leave_the_games_and_are_reproducible(pgn: Path, tmp_path: 
             assert 0 <= board.ply() - ply <= 3
             away += board.ply() > ply
     assert away > 40
+
+
+def test_the_engines_own_play_is_labelled_too_and_survives_its_deaths(
+    pgn: Path, tmp_path: Path
+) -> None:
+    steady, frail = make_engine(tmp_path, set()), make_engine(tmp_path, {3, 50, 51})
+    for name, engine in (("steady", steady), ("frail", frail)):
+        data(options(tmp_path / name, pgn, engine, follow=5, quiet=False, samples_per_game=2))
+    records = map_records(tmp_path / "steady" / "training.zgd")
+    # From the last of a line to the first: each follows on the one before by the engine's move.
+    followed = 0
+    for before, after in pairwise(records):
+        board, move = unpack_board(before), unpack_move(int(before["move"]))
+        assert move is not None
+        board.push(move)
+        followed += board.board_fen() == unpack_board(after).board_fen()
+    assert followed > 0.75 * len(records)
+    # A position that killed the engine twice is left out, and with it the rest of its line.
+    lost = len(records) - len(map_records(tmp_path / "frail" / "training.zgd"))
+    assert 0 <= lost <= 6

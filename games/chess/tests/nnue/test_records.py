@@ -12,6 +12,7 @@ from zerogames_chess.nnue.records import (
     HEADER_SIZE,
     RECORD,
     map_records,
+    mirror_records,
     pack_board,
     pack_move,
     read_header,
@@ -47,6 +48,28 @@ def test_positions_come_back_whole(seed: int) -> None:
         # The native FEN names the square also when taking en passant would not be legal.
         (native,) = _native.unpack_fens(record_bytes(record))
         assert chess.Board(native).fen() == board.fen()
+
+
+@hypothesis.given(st.integers(0, 2**32))
+@hypothesis.settings(max_examples=20)
+def test_mirrored_positions_and_moves_are_those_of_python_chess(seed: int) -> None:
+    boards = [chess.Board(fen) for fen in VARIED] + list(random_boards(30, seed))
+    records = np.concatenate([record_of(board) for board in boards])
+    for record, board in zip(records, boards, strict=True):
+        record["move"] = pack_move(next(iter(board.legal_moves), None))
+    mirrored = mirror_records(records)
+    assert mirror_records(mirrored).tobytes() == records.tobytes()
+    for board, before, after in zip(boards, records, mirrored, strict=True):
+        if board.clean_castling_rights():
+            assert after.tobytes() == before.tobytes()
+            continue
+        right = board.transform(chess.flip_horizontal)
+        assert unpack_board(after).board_fen() == right.board_fen()
+        found, original = unpack_board(after), unpack_board(before)
+        assert found.turn == board.turn
+        assert (found.ep_square is None) == (original.ep_square is None)
+        if (move := unpack_move(int(after["move"]))) is not None:
+            assert move in found.legal_moves
 
 
 @pytest.mark.parametrize("text", ["e2e4", "e7e8q", "a7b8n", "e1g1", "h7h8r", "h7h8b"])

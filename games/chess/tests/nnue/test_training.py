@@ -71,6 +71,7 @@ def plain_first_layer(model: NnueModel, batch: FeatureBatch) -> torch.Tensor:
 def test_sparse_layer_and_its_gradient_equal_torch(threads: int, columns: int) -> None:
     torch.manual_seed(1)
     model = NnueModel("piece+h", columns, 8, 4)
+    torch.nn.init.uniform_(model.w1, -0.2, 0.2)  # some sums leave the range on both sides
     batch = model.batch(record_bytes(material_records(300, seed=52)))
     before = torch.get_num_threads()
     torch.set_num_threads(threads)

@@ -69,6 +69,18 @@ def unpack_board(record: NDArray[np.void]) -> chess.Board:
     return board
 
 
+def mirror_records(records: NDArray[np.void]) -> NDArray[np.void]:
+    """The same positions with left and right exchanged; with castling rights they stay."""
+    packed = records["board"]
+    castling = ((packed & 15 >= _CASTLING_ROOK) | (packed >> 4 >= _CASTLING_ROOK)).any(axis=1)
+    flipped = packed.reshape(-1, 8, 4)[:, :, ::-1].reshape(-1, 32)
+    mirrored = records.copy()
+    mirrored["board"] = np.where(castling[:, None], packed, flipped << 4 | flipped >> 4)
+    moves = records["move"]
+    mirrored["move"] = np.where(castling | (moves == 0), moves, moves ^ (7 | 7 << 6))
+    return mirrored
+
+
 def pack_move(move: chess.Move | None) -> int:
     """A move in 16 bits; 0 for none."""
     if move is None:

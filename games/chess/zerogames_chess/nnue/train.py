@@ -27,6 +27,8 @@ class TrainOptions:
     """Learn labels, or that the best move is better than another."""
     win_model: str = "fit"
     """fit (scales from the data), thesis or official."""
+    mirror: bool = True
+    """Show half of the positions with left and right exchanged, where nobody may castle."""
     label_weight: float = 1.0
     """1: labels only; below: the rest is the game's result."""
     equality: float = 1.0

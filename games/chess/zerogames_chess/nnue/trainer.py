@@ -25,7 +25,7 @@ from zerogames_chess.nnue.losses import PRESETS, WinModel, eval_loss, fit_win_mo
 from zerogames_chess.nnue.model import FeatureBatch, NnueModel
 from zerogames_chess.nnue.network import write_network
 from zerogames_chess.nnue.quantize import quantize
-from zerogames_chess.nnue.records import map_records, read_header
+from zerogames_chess.nnue.records import map_records, mirror_records, read_header
 from zerogames_chess.nnue.train import TrainOptions
 
 
@@ -114,6 +114,10 @@ class Trainer:
 
     def _prepare(self, chosen: NDArray[np.int64], step: int) -> "_Prepared":
         rows = self.training[np.sort(chosen)]
+        if self.options.mirror:
+            generator = np.random.default_rng([self.options.seed, self.epoch, step])
+            turned = generator.random(len(rows)) < 0.5
+            rows[turned] = mirror_records(rows[turned])
         data = record_bytes(rows)
         if self.options.method == "eval":
             return _Prepared(rows, [self.model.batch(data)])
