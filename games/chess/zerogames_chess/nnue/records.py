@@ -72,7 +72,8 @@ def unpack_board(record: NDArray[np.void]) -> chess.Board:
 def mirror_records(records: NDArray[np.void]) -> NDArray[np.void]:
     """The same positions with left and right exchanged; with castling rights they stay."""
     packed = records["board"]
-    castling = ((packed & 15 >= _CASTLING_ROOK) | (packed >> 4 >= _CASTLING_ROOK)).any(axis=1)
+    largest = np.maximum(packed & 15, packed >> 4).max(axis=1)
+    castling = np.asarray(largest >= _CASTLING_ROOK)
     flipped = packed.reshape(-1, 8, 4)[:, :, ::-1].reshape(-1, 32)
     mirrored = records.copy()
     mirrored["board"] = np.where(castling[:, None], packed, flipped << 4 | flipped >> 4)
