@@ -185,7 +185,9 @@ class NetEngine:
         if thinker is None:
             raise UserError("no net is loaded; set the option WeightsFile")
         if position.state.result is not None:
-            return BestMove((order.moves or position.legal_moves)[0])
+            move = (order.moves or position.legal_moves)[0]
+            report(_drawn(move))
+            return BestMove(move)
         thinker.set_position(position.start, position.actions)
         state = position.state
         budget = order.budget
@@ -241,6 +243,23 @@ class NetEngine:
         thought = thinker.think(ThinkLimits(nodes=min(max(nodes, 1), 1_000_000), lines=2))
         seconds = max(time.monotonic() - began, 1e-3)
         return [f"bench {thought.nodes} nodes {round(thought.nodes / seconds)} nodes/s"]
+
+
+def _drawn(move: str) -> Report:
+    """Of a position that needs no search; match managers miss a score otherwise."""
+    return Report(
+        rank=1,
+        depth=1,
+        seldepth=1,
+        time_ms=0,
+        nodes=1,
+        nodes_per_s=0,
+        hashfull=0,
+        centipawns=0,
+        mate=None,
+        wdl=(0, 1000, 0),
+        line=(move,),
+    )
 
 
 def reports(state: State, thought: Thought, lines: int) -> list[Report]:
