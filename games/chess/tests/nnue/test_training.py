@@ -126,6 +126,18 @@ def test_training_learns_material_and_export_agrees_with_the_float_net(
     assert reference.evaluate(network, unpack_board(rows[0])) == scores[0]
 
 
+def test_units_of_wide_networks_stay_alive(folder: Path, tmp_path: Path) -> None:
+    """Whole steps of a thousand like inputs would push all of them out of their range at once."""
+    trainer = Trainer(options(folder, tmp_path, m=512, o=32, p=0, learning_rate=2e-3, epochs=1))
+    before = trainer.validate()
+    trainer.train_epoch()
+    inputs: list[torch.Tensor] = []
+    trainer.model.second.register_forward_hook(lambda *call: inputs.append(call[2]))
+    assert trainer.validate() < before
+    inside = ((inputs[0] > 0) & (inputs[0] < 1)).any(dim=0)
+    assert inside.float().mean() >= 0.75
+
+
 def test_resumed_training_equals_uninterrupted(folder: Path, tmp_path: Path) -> None:
     run(options(folder, tmp_path / "whole", epochs=3))
     run(options(folder, tmp_path / "parts", epochs=1))

@@ -29,6 +29,10 @@ from zerogames_chess.nnue.records import map_records, mirror_records, read_heade
 from zerogames_chess.nnue.train import TrainOptions
 
 
+SAFE_INPUTS = 128
+"""Of a layer that may take whole steps."""
+
+
 class Trainer:
     """A model, its data and the state between epochs."""
 
@@ -41,9 +45,7 @@ class Trainer:
         self.training = _load(options.data / "training.zgd")
         self.validation = _load(options.data / "validation.zgd", may_be_empty=True)
         self.model = NnueModel(options.features, options.m, options.o, options.p)
-        self.optimizer = torch.optim.Adam(
-            self.model.parameters(), lr=options.learning_rate, fused=True
-        )
+        self.optimizer = torch.optim.Adam(_parameter_groups(self.model), fused=True)
         self.win_model = self._win_model()
         self.epoch = 0
         if self.checkpoint.exists():
@@ -68,7 +70,8 @@ class Trainer:
     def train_epoch(self) -> tuple[float, float]:
         """One pass; returns mean loss and samples per second."""
         for group in self.optimizer.param_groups:
-            group["lr"] = self.options.learning_rate * self.options.decay**self.epoch
+            rate = self.options.learning_rate * self.options.decay**self.epoch
+            group["lr"] = rate * group["share"]
         began, total, samples = time.perf_counter(), 0.0, 0
         for records in self._batches():
             self.optimizer.zero_grad(set_to_none=True)
@@ -138,6 +141,18 @@ class Trainer:
         result = torch.from_numpy((rows["result"].astype(np.float32) + 1) / 2)
         weight = self.options.label_weight
         return eval_loss(self.win_model, self.model(batch), score, result, label_weight=weight)
+
+
+def _parameter_groups(model: NnueModel) -> list[dict[str, object]]:
+    """With the share of the learning rate that each gets.
+
+    At first all inputs of the second layer are alike, about 0.5, and Adam moves all weights of a
+    unit by the same step: thousand inputs push it out of its range at once, where it learns no more.
+    """
+    wide = model.second.weight
+    others = [parameter for parameter in model.parameters() if parameter is not wide]
+    share = min(1.0, SAFE_INPUTS / wide.shape[1])
+    return [{"params": others, "share": 1.0}, {"params": [wide], "share": share}]
 
 
 @dataclass(frozen=True)
