@@ -28,7 +28,6 @@ from zerogames_chess.nnue.quantize import quantize
 from zerogames_chess.nnue.records import map_records, mirror_records, read_header
 from zerogames_chess.nnue.train import TrainOptions
 
-
 SAFE_INPUTS = 128
 """Of a layer that may take whole steps."""
 
@@ -147,7 +146,7 @@ def _parameter_groups(model: NnueModel) -> list[dict[str, object]]:
     """With the share of the learning rate that each gets.
 
     At first all inputs of the second layer are alike, about 0.5, and Adam moves all weights of a
-    unit by the same step: thousand inputs push it out of its range at once, where it learns no more.
+    unit by the same step: a thousand inputs push it out of its range at once, and it learns no more.
     """
     wide = model.second.weight
     others = [parameter for parameter in model.parameters() if parameter is not wide]
