@@ -146,7 +146,8 @@ def _parameter_groups(model: NnueModel) -> list[dict[str, object]]:
     """With the share of the learning rate that each gets.
 
     At first all inputs of the second layer are alike, about 0.5, and Adam moves all weights of a
-    unit by the same step: a thousand inputs push it out of its range at once, and it learns no more.
+    unit by the same step: a thousand inputs push it out of its range at once, where it learns
+    no more.
     """
     wide = model.second.weight
     others = [parameter for parameter in model.parameters() if parameter is not wide]

@@ -168,7 +168,7 @@ class GoPlayer:
                 game,
                 self._evaluators[game.size],
                 settings=self.settings.search,
-                batch=self.settings.batch,
+                batch=self.settings.batch * self.settings.threads,
                 seed=self.settings.seed,
             )
             self._thinker = thinker

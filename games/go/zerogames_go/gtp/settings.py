@@ -33,7 +33,7 @@ class GtpSettings:
     threads: Annotated[int, Field(ge=1)] = os.cpu_count() or 1
     """CPU threads of the net."""
     batch: Annotated[int, Field(ge=1, le=4096)] = 8
-    """Positions judged at a time."""
+    """Positions judged at a time by each thread."""
     resign: Annotated[float, Field(ge=0, le=1)] = 0.03
     """Resign when the win rate is this or less; 0: never."""
     resign_turns: Annotated[int, Field(ge=1)] = 3
