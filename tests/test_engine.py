@@ -307,6 +307,22 @@ def test_two_batches_are_under_way_and_all_are_taken() -> None:
     assert evaluator.under_way == 0
 
 
+def test_a_ponder_hit_finds_batches_under_way() -> None:
+    evaluator = OverlappingRandom(GAME)
+    one = Thinker(GAME, evaluator, settings=search_preset("engine", early_stop=False))
+    hit = threading.Event()
+
+    def follow(thought: Thought) -> None:
+        if thought.nodes > 50:
+            hit.set()
+
+    thought = one.think(
+        ThinkLimits(nodes=200, ponder=True), ponder_hit=hit, on_info=follow, info_interval_s=0.0
+    )
+    assert thought.nodes >= 200
+    assert (evaluator.most, evaluator.under_way) == (2, 0)
+
+
 def test_a_batch_under_way_that_fails_leaves_a_working_thinker() -> None:
     evaluator = OverlappingRandom(GAME)
     evaluator.fails_at = 20

@@ -42,7 +42,7 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers() {
     if (was_forked()) {
-      team_.release();
+      team_.release();  // nothing can join them
       return;
     }
     {
@@ -134,7 +134,7 @@ class Workers {
   /// A forked process has the memory of the threads but not the threads.
   bool was_forked() const { return team_->process != getpid(); }
   void forget() {
-    team_.release();  // nothing can join them
+    team_.release();
     team_ = std::make_unique<Team>();
   }
 

@@ -236,8 +236,7 @@ class _Running:
             if on_info is not None and time.monotonic() >= next_info and self._ready():
                 on_info(self._thought())
                 next_info = time.monotonic() + info_interval_s
-        while self.asked:
-            self._take()
+        self._take_all()
         return self._thought()
 
     def _ready(self) -> bool:
@@ -245,6 +244,7 @@ class _Running:
         return self.search.done or len(self.search.actions) > 0
 
     def _hit(self) -> None:
+        self._take_all()
         self.pondering = False
         self.counting_from = time.monotonic()
         self.pondered_s = self.counting_from - self.began
@@ -273,6 +273,10 @@ class _Running:
             self.search.apply(*asked.answer())
             self.batch_s = time.monotonic() - asked.began
             self.row_s = self.batch_s / asked.rows
+
+    def _take_all(self) -> None:
+        while self.asked:
+            self._take()
 
     def _buffer(self) -> NDArray[np.float32] | None:
         """Room for a batch of planes; a single one is served by the search's own."""
