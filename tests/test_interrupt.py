@@ -2,10 +2,19 @@
 
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from zerogames.interrupt import hold_back_ctrl_c
+
+
+@pytest.fixture(autouse=True)
+def usual_ctrl_c() -> Iterator[None]:
+    """Tests that run in the background may have been started to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_waits_for_the_end_of_a_step() -> None:
