@@ -128,6 +128,55 @@ void check_searches() {
   check_throws([&] { engine.set_hash(0); });
 }
 
+void check_history() {
+  History history;
+  const History::Context here{false, 100, 200}, elsewhere{false, 101, 201}, black{true, 100, 200};
+  const std::uint16_t move = pack_move({12, 28});
+  for (int i = 0; i < 1'000; ++i) history.add(here, move, 28, 1'600);
+  const int most = history.value(here, move, 28);
+  check(most > 2 * History::kLimit && most <= 3 * History::kLimit, "bounded");
+  const int general = history.value(elsewhere, move, 28);
+  check(general > 0 && general <= History::kLimit, "only the general part counts elsewhere");
+  check(history.value(black, move, 28) == 0, "colours are apart");
+  check(history.value(here, move, 29) < most, "another piece or square has not earned it");
+  const History::Context none{false, kNoStep, kNoStep};
+  history.add(none, move, kNoStep - 1, -50);
+  check(history.value(none, move, kNoStep - 1) < general, "moves without moves before them");
+  history.clear();
+  check(history.value(here, move, 28) == 0, "forgotten");
+}
+
+void check_correction() {
+  Correction correction;
+  const Board start = parse_fen(kStartFen);
+  const Board pieces_moved =
+      parse_fen("r1bqkbnr/pppppppp/2n5/8/8/5N2/PPPPPPPP/RNBQKB1R w KQkq - 2 2");
+  const Board pawn_moved = parse_fen("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1");
+  for (int i = 0; i < 1'000; ++i) correction.learn(start, 50, 12);
+  check(std::abs(correction.value(start) - 50) <= 1, "learns the difference");
+  check(correction.value(pieces_moved) == correction.value(start), "the same pawns");
+  check(correction.value(pawn_moved) == 0, "other pawns");
+  for (int i = 0; i < 1'000; ++i) correction.learn(start, -20'000, 12);
+  check(correction.value(start) < 0 && correction.value(start) > -1'000, "bounded");
+  correction.clear();
+  check(correction.value(start) == 0, "forgotten");
+}
+
+/// A search that is cut short anywhere says the move it plays in its last report.
+void check_interrupted() {
+  const auto network = std::make_shared<const Network>(make_network("piece", 16, 8, 0));
+  Engine engine(network, 1);
+  for (std::uint64_t nodes = 100; nodes < 20'000; nodes += 397) {
+    engine.new_game();
+    engine.set_position("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", {},
+                        false);
+    std::string told;
+    const auto found =
+        engine.go({.nodes = nodes}, [&](const Engine::Found& now) { told = now.line.at(0); });
+    check(told.empty() || told == found.line.at(0), "the last report has the best move");
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -137,6 +186,9 @@ int main() {
   }
   check_records();
   check_searches();
+  check_history();
+  check_correction();
+  check_interrupted();
   for (const char* name : {"", "piecf", "piece+", "toppp:4", "toppp:-1", "toppp:", "+"}) {
     check_throws([&] { FeatureSet(name, kPairs); });
   }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "exchange.hpp"
 
 namespace zerogames::chess::nnue {
@@ -19,20 +22,38 @@ inline bool is_noisy(const Board& board, Move move) {
   return move.promotion != Promotion::kNone || captured_value(board, move) > 0;
 }
 
-/// What quiet moves have done so far in the search.
+/// A piece and the square it goes to, in its mover's view.
+inline int pack_step(const Board& board, std::uint16_t move) {
+  return role_at(board, move & 63) * 64 + (move >> 6 & 63);
+}
+/// In place of a step where there is none: before the first move, and after a null move.
+inline constexpr int kNoStep = 6 * 64;
+
+/// What quiet moves have done so far in the search: in general, as answers to the opponent's last
+/// step, and as sequels to the mover's own.
 class History {
  public:
-  static constexpr int kLimit = 16'384;
+  static constexpr int kLimit = 16'384;  ///< Of each of the three.
+
+  struct Context {
+    bool black = false;  ///< To move.
+    int answered = kNoStep;
+    int continued = kNoStep;
+  };
 
   void clear() {
     values_ = {};
     counters_ = {};
+    std::ranges::fill(steps_, Steps{});
   }
-  int value(bool black, std::uint16_t move) const { return values_[black][move & 4095]; }
-  /// Moves the value towards +-kLimit, the slower the nearer it is.
-  void add(bool black, std::uint16_t move, int bonus) {
-    std::int16_t& value = values_[black][move & 4095];
-    value = static_cast<std::int16_t>(value + bonus - value * std::abs(bonus) / kLimit);
+  int value(const Context& at, std::uint16_t move, int step) const {
+    return values_[at.black][move & 4095] + answers(at)[step] + sequels(at)[step];
+  }
+  /// Moves the value towards the limits, the slower the nearer it is.
+  void add(const Context& at, std::uint16_t move, int step, int bonus) {
+    add(values_[at.black][move & 4095], bonus);
+    add(steps_[index(at.black, false, at.answered)][step], bonus);
+    add(steps_[index(at.black, true, at.continued)][step], bonus);
   }
   /// The quiet move that last refuted the opponent's `previous`.
   std::uint16_t counter(bool black, std::uint16_t previous) const {
@@ -43,8 +64,24 @@ class History {
   }
 
  private:
+  using Steps = std::array<std::int16_t, 6 * 64>;
+
+  static void add(std::int16_t& value, int bonus) {
+    value = static_cast<std::int16_t>(value + bonus - value * std::abs(bonus) / kLimit);
+  }
+  static std::size_t index(bool black, bool own, int step) {
+    return static_cast<std::size_t>((2 * black + own) * (kNoStep + 1) + step);
+  }
+  const Steps& answers(const Context& at) const {
+    return steps_[index(at.black, false, at.answered)];
+  }
+  const Steps& sequels(const Context& at) const {
+    return steps_[index(at.black, true, at.continued)];
+  }
+
   std::array<std::array<std::int16_t, 4096>, 2> values_{};
   std::array<std::array<std::uint16_t, 4096>, 2> counters_{};
+  std::vector<Steps> steps_ = std::vector<Steps>(4 * (kNoStep + 1));
 };
 
 /// Gives the legal moves of a position best first, making them only when they are needed: the
@@ -55,6 +92,7 @@ class MovePicker {
     std::uint16_t table = 0;
     std::array<std::uint16_t, 2> killers{};
     std::uint16_t counter = 0;
+    History::Context context{};
   };
 
   /// With `noisy_only` quiet moves, losing captures and lesser promotions are left out.
@@ -164,19 +202,21 @@ class MovePicker {
     for_each_piece(board_, limits_, [&](int from, Bitboard targets) {
       targets &= wanted;
       if (board_.pawns & bit(from)) targets &= ~(kRank8 | board_.en_passant);
+      const int role = role_at(board_, from);
       while (targets) {
         const int to = pop_lowest(targets);
         add(from, to, Promotion::kNone, 0);
         Scored& added = moves_[size_ - 1];
-        added.score = quiet_score(added.move);
+        added.score = quiet_score(added.move, role * 64 + to);
       }
     });
   }
-  int quiet_score(std::uint16_t move) const {
-    if (move == hints_.killers[0]) return 3 * History::kLimit;
-    if (move == hints_.killers[1]) return 3 * History::kLimit - 1;
-    if (move == hints_.counter) return 3 * History::kLimit - 2;
-    return history_.value(board_.black_to_move, move);
+  int quiet_score(std::uint16_t move, int step) const {
+    constexpr int kBest = 4 * History::kLimit;  // No history comes near.
+    if (move == hints_.killers[0]) return kBest;
+    if (move == hints_.killers[1]) return kBest - 1;
+    if (move == hints_.counter) return kBest - 2;
+    return history_.value(hints_.context, move, step);
   }
 
   const Board& board_;

@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <span>
 
 #include "accumulator.hpp"
+#include "correction.hpp"
 #include "limits.hpp"
 #include "ordering.hpp"
 #include "transposition.hpp"
@@ -47,7 +49,10 @@ class Search {
     }
   }
 
-  void forget() { history_.clear(); }
+  void forget() {
+    history_.clear();
+    correction_.clear();
+  }
   const Counters& counters() const { return evaluator_.counters(); }
 
   /// Searches until a limit or `stop`. `past` holds the keys of the positions before, oldest first,
@@ -73,22 +78,24 @@ class Search {
     for (int depth = 1; depth <= most && !stopped_; ++depth) {
       // Each line is the best one without the moves of the lines before.
       root_moves_ = allowed;
+      root_depth_ = depth;
       for (std::size_t rank = 0; rank < num_lines; ++rank) {
         SearchInfo& line = lines[rank];
         all_root_moves_ = rank == 0 && limits.moves.empty();
         selective_depth_ = 0;
+        root_line_.clear();
         const int score = search_window(root, depth, line.score);
-        if (stopped_ && (depth > 1 || rank > 0)) break;
-        line = {static_cast<int>(rank) + 1,
-                depth,
-                selective_depth_,
-                score,
-                nodes_,
-                clock_.elapsed_ms(),
-                table_.fill(),
-                stack_[0].num_line ? std::vector<Move>(stack_[0].line.begin(),
-                                                       stack_[0].line.begin() + stack_[0].num_line)
-                                   : line.line};
+        if (stopped_ && (depth > 1 || rank > 0)) {
+          // What beat the best move of the iteration before is better, whatever comes after it.
+          const bool better = rank == 0 && num_lines == 1 && !root_line_.empty() &&
+                              pack_move(root_line_[0]) != pack_move(line.line[0]);
+          if (!better) break;
+          line = describe(depth, root_score_, line.line);
+          report(line);
+          break;
+        }
+        line = describe(depth, score, line.line);
+        line.rank = static_cast<int>(rank) + 1;
         if (stopped_) break;
         if (line.line.empty()) line.line.push_back(unpack_move(root_moves_[0]));
         std::erase(root_moves_, pack_move(line.line[0]));
@@ -114,12 +121,35 @@ class Search {
 
  private:
   struct Ply {
-    int evaluation = kNoEvaluation;
-    std::uint16_t move = 0;  ///< Being searched; 0 for a null move.
+    int raw_evaluation = kNoEvaluation;  ///< As the network says.
+    int evaluation = kNoEvaluation;      ///< Corrected.
+    std::uint16_t move = 0;              ///< Being searched; 0 for a null move.
+    int step = kNoStep;                  ///< Of that move.
     int since_null = 0;
+    std::uint16_t excluded = 0;  ///< Left out, to see how good the others are.
     std::array<std::uint16_t, 2> killers{};
     int num_line = 0;
     std::array<Move, kMaxPly> line;
+  };
+
+  /// The state of the search; without a line of this iteration it is `old`.
+  SearchInfo describe(int depth, int score, const std::vector<Move>& old) const {
+    return {1,
+            depth,
+            selective_depth_,
+            score,
+            nodes_,
+            clock_.elapsed_ms(),
+            table_.fill(),
+            root_line_.empty() ? old : root_line_};
+  }
+
+  /// What the table says of a position.
+  struct Known {
+    std::uint16_t move = 0;
+    int score = 0;
+    int depth = 0;
+    Bound bound = Bound::kNone;
   };
 
   int search_window(const Board& root, int depth, int expected) {
@@ -159,9 +189,16 @@ class Search {
   }
 
   int evaluate() { return std::clamp(evaluator_.evaluate(), -kMaxEvaluation, kMaxEvaluation); }
+  int raw_evaluation(const TranspositionTable::Entry* found) {
+    return found && found->evaluation != kNoEvaluation ? found->evaluation : evaluate();
+  }
+  int corrected(const Board& board, int evaluation) const {
+    return std::clamp(evaluation + correction_.value(board), -kMaxEvaluation, kMaxEvaluation);
+  }
 
-  void enter(const Board& next, int ply, std::uint16_t move) {
+  void enter(const Board& next, int ply, std::uint16_t move, int step) {
     stack_[ply].move = move;
+    stack_[ply].step = step;
     stack_[ply + 1].since_null = move ? stack_[ply].since_null + 1 : 0;
     keys_.push_back(next.key());
     table_.prefetch(keys_.back());
@@ -196,29 +233,32 @@ class Search {
     const bool principal = beta - alpha > 1;
     const std::uint64_t key = keys_.back();
     const auto* found = table_.find(key);
-    const std::uint16_t table_move = found ? found->move : 0;
-    if (found && !principal && found->depth >= depth) {
-      const int score = found->score_at(ply);
-      if (cuts(found->bound(), score, alpha, beta)) return score;
+    const Known known =
+        found ? Known{found->move, found->score_at(ply), found->depth, found->bound()} : Known{};
+    const bool excluding = here.excluded != 0;
+    if (!principal && !excluding && known.depth >= depth &&
+        cuts(known.bound, known.score, alpha, beta)) {
+      return known.score;
     }
-    int evaluation = kNoEvaluation;
-    if (!in_check) {
-      evaluation = found && found->evaluation != kNoEvaluation ? found->evaluation : evaluate();
-    }
+    // Without a move to begin with a deep search is dear; the next iteration will have one.
+    if (!known.move && principal && depth >= 4) --depth;
+    here.raw_evaluation = in_check ? kNoEvaluation : raw_evaluation(found);
+    const int evaluation = in_check ? kNoEvaluation : corrected(board, here.raw_evaluation);
     here.evaluation = evaluation;
     const bool improving = !in_check && ply >= 2 && evaluation > stack_[ply - 2].evaluation;
     stack_[ply + 1].killers = {};
 
-    if (!principal && !in_check && std::abs(beta) < kMateBound) {
+    if (!principal && !in_check && !excluding && std::abs(beta) < kMateBound) {
       const int margin = 130 * (depth - improving);
       if (depth <= 7 && evaluation - margin >= beta) return evaluation;
       if (depth >= 3 && may_pass && evaluation >= beta && has_piece(board)) {
-        const int score = search_null(board, beta, depth, ply);
+        const int reduction = 3 + depth / 4 + std::min((evaluation - beta) / 400, 3);
+        const int score = search_null(board, beta, depth - 1 - reduction, ply);
         if (stopped_) return 0;
         if (score >= beta) return std::min(score, kMateBound - 1);
       }
     }
-    return search_moves(board, limits, alpha, beta, depth, ply, table_move, improving);
+    return search_moves(board, limits, alpha, beta, depth, ply, known, improving);
   }
 
   int search_null(const Board& board, int beta, int depth, int ply) {
@@ -228,20 +268,22 @@ class Search {
     next.castling = flip(board.castling);
     ++next.halfmoves;
     next.turn();
-    enter(next, ply, 0);
-    const int score = -search(next, -beta, -beta + 1, depth - 1 - (3 + depth / 4), ply + 1, false);
+    enter(next, ply, 0, kNoStep);
+    const int score = -search(next, -beta, -beta + 1, depth, ply + 1, false);
     leave();
     return score;
   }
 
   int search_moves(const Board& board, const Limits& limits, int alpha, int beta, int depth,
-                   int ply, std::uint16_t table_move, bool improving) {
+                   int ply, const Known& known, bool improving) {
     Ply& here = stack_[ply];
     const bool in_check = limits.checkers != 0, principal = beta - alpha > 1;
     const bool black = board.black_to_move;
     const std::uint16_t previous = ply > 0 ? stack_[ply - 1].move : 0;
     const std::uint16_t counter = previous ? history_.counter(black, previous) : 0;
-    MovePicker picker(board, limits, history_, {table_move, here.killers, counter}, false);
+    const History::Context context{black, step_before(ply, 1), step_before(ply, 2)};
+    MovePicker picker(board, limits, history_, {known.move, here.killers, counter, context}, false);
+    const std::uint16_t excluded = here.excluded;
     const int old_alpha = alpha;
     int best = -kMateScore, tried = 0;
     std::uint16_t best_move = 0;
@@ -249,14 +291,18 @@ class Search {
     std::size_t num_quiets = 0;
     while (const std::uint16_t packed = picker.next()) {
       if (ply == 0 && std::ranges::find(root_moves_, packed) == root_moves_.end()) continue;
+      if (packed == excluded) continue;
       const Move move = unpack_move(packed);
       const bool quiet = !is_noisy(board, move);
+      const int step = pack_step(board, packed);
+      const int past = quiet ? history_.value(context, packed, step) : 0;
       if (ply > 0 && best > -kMateBound && !in_check) {
         if (quiet && depth <= 6 && !principal) {
           const int most = (3 + depth * depth) / (improving ? 1 : 2);
           const bool late = static_cast<int>(num_quiets) >= most;
           const bool futile = here.evaluation + 150 + 130 * depth <= alpha;
-          if (late || futile) continue;
+          const bool poor = depth <= 4 && past < -5'000 * depth;
+          if (late || futile || poor) continue;
         }
         if (!quiet && depth <= 6 && picker.is_losing() &&
             !exchange_reaches(board, move, -200 * depth)) {
@@ -264,10 +310,19 @@ class Search {
         }
       }
       ++tried;
+      int extension = 0;
+      if (packed == known.move && !excluded && may_stand_out(known, depth, ply)) {
+        extension = extension_by_others(board, known, beta, depth, ply);
+        if (stopped_) return 0;
+      }
       Board next = board;
       next.play(move);
-      enter(next, ply, packed);
-      const int score = search_child(next, alpha, beta, depth, ply, tried, quiet, packed);
+      enter(next, ply, packed, step);
+      const int reduction = depth >= 3 && quiet && tried > (principal ? 4 : 2)
+                                ? late_reduction(here, depth, tried, principal, packed, past)
+                                : 0;
+      const int score =
+          search_child(next, alpha, beta, depth - 1 + extension, ply, tried == 1, reduction);
       leave();
       if (stopped_) return 0;
       if (score > best) {
@@ -276,59 +331,94 @@ class Search {
           best_move = packed;
           alpha = score;
           if (principal) extend_line(ply, move);
+          if (ply == 0) {
+            root_score_ = score;
+            root_line_.assign(here.line.begin(), here.line.begin() + here.num_line);
+          }
         }
       }
       if (alpha >= beta) {
-        if (quiet) reward(board, ply, depth, packed, previous, quiets, num_quiets);
+        if (quiet) reward(board, ply, depth, packed, context, {quiets.data(), num_quiets});
         break;
       }
       if (quiet && num_quiets < quiets.size()) quiets[num_quiets++] = packed;
     }
+    if (tried == 0 && excluded) return alpha;
     if (tried == 0) return in_check ? -kMateScore + ply : 0;
     const Bound bound = best >= beta       ? Bound::kLower
                         : best > old_alpha ? Bound::kExact
                                            : Bound::kUpper;
+    const bool tells =
+        bound == Bound::kExact || (bound == Bound::kLower) == (best > here.evaluation);
+    const bool settled = !best_move || !is_noisy(board, unpack_move(best_move));
+    if (!in_check && !excluded && tells && settled && std::abs(best) < kMateBound) {
+      correction_.learn(board, best - here.raw_evaluation, depth);
+    }
     // What is true of some of the moves only must not be remembered as the position's.
-    if (ply > 0 || all_root_moves_) {
-      table_.store(keys_.back(), best_move, best, here.evaluation, depth, bound, ply);
+    if (!excluded && (ply > 0 || all_root_moves_)) {
+      table_.store(keys_.back(), best_move, best, here.raw_evaluation, depth, bound, ply);
     }
     return best;
   }
 
+  /// Whether it is worth finding out if the table's move is better than all others.
+  bool may_stand_out(const Known& known, int depth, int ply) const {
+    return ply > 0 && ply < 2 * root_depth_ && depth >= 7 && known.depth >= depth - 3 &&
+           (known.bound == Bound::kLower || known.bound == Bound::kExact) &&
+           std::abs(known.score) < kMateBound;
+  }
+
+  /// One ply more for the table's move if every other one is clearly worse; one less if some are
+  /// not, and it was good enough without.
+  int extension_by_others(const Board& board, const Known& known, int beta, int depth, int ply) {
+    const int bar = known.score - 4 * depth;
+    stack_[ply].excluded = known.move;
+    const int score = search(board, bar - 1, bar, (depth - 1) / 2, ply, false);
+    stack_[ply].excluded = 0;
+    if (score < bar) return 1;
+    return known.score >= beta ? -1 : 0;
+  }
+
+  int step_before(int ply, int moves) const {
+    return ply >= moves ? stack_[ply - moves].step : kNoStep;
+  }
+
+  /// Of the depth of a quiet move that comes late.
+  int late_reduction(const Ply& here, int depth, int tried, bool principal, std::uint16_t packed,
+                     int past) const {
+    int reduction = reductions_[std::min(depth, 63)][std::min(tried, 63)];
+    reduction -= principal;
+    reduction -= packed == here.killers[0] || packed == here.killers[1];
+    reduction -= past / 10'000;
+    return std::clamp(reduction, 0, depth - 2);
+  }
+
   /// Zero windows for all moves but the first, late ones at less depth; what surprises is searched
   /// again.
-  int search_child(const Board& next, int alpha, int beta, int depth, int ply, int tried,
-                   bool quiet, std::uint16_t packed) {
-    const bool principal = beta - alpha > 1;
-    if (tried == 1) return -search(next, -beta, -alpha, depth - 1, ply + 1, true);
-    int reduction = 0;
-    if (depth >= 3 && tried > (principal ? 4 : 2) && quiet) {
-      const Ply& here = stack_[ply];
-      reduction = reductions_[std::min(depth, 63)][std::min(tried, 63)];
-      reduction -= principal;
-      reduction -= packed == here.killers[0] || packed == here.killers[1];
-      reduction -= history_.value(!next.black_to_move, packed) / 6'000;
-      reduction = std::clamp(reduction, 0, depth - 2);
-    }
-    int score = -search(next, -alpha - 1, -alpha, depth - 1 - reduction, ply + 1, true);
+  int search_child(const Board& next, int alpha, int beta, int depth, int ply, bool first,
+                   int reduction) {
+    if (first) return -search(next, -beta, -alpha, depth, ply + 1, true);
+    int score = -search(next, -alpha - 1, -alpha, depth - reduction, ply + 1, true);
     if (score > alpha && reduction > 0) {
-      score = -search(next, -alpha - 1, -alpha, depth - 1, ply + 1, true);
+      score = -search(next, -alpha - 1, -alpha, depth, ply + 1, true);
     }
     if (score > alpha && score < beta) {
-      score = -search(next, -beta, -alpha, depth - 1, ply + 1, true);
+      score = -search(next, -beta, -alpha, depth, ply + 1, true);
     }
     return score;
   }
 
-  void reward(const Board& board, int ply, int depth, std::uint16_t move, std::uint16_t previous,
-              const std::array<std::uint16_t, 64>& quiets, std::size_t num_quiets) {
+  void reward(const Board& board, int ply, int depth, std::uint16_t move,
+              const History::Context& context, std::span<const std::uint16_t> failed) {
     Ply& here = stack_[ply];
     if (here.killers[0] != move) here.killers = {move, here.killers[0]};
-    const bool black = board.black_to_move;
-    if (previous) history_.set_counter(black, previous, move);
+    const std::uint16_t previous = ply > 0 ? stack_[ply - 1].move : 0;
+    if (previous) history_.set_counter(context.black, previous, move);
     const int bonus = std::min(16 * depth * depth + 32 * depth, 1'600);
-    history_.add(black, move, bonus);
-    for (std::size_t i = 0; i < num_quiets; ++i) history_.add(black, quiets[i], -bonus);
+    history_.add(context, move, pack_step(board, move), bonus);
+    for (const std::uint16_t other : failed) {
+      history_.add(context, other, pack_step(board, other), -bonus);
+    }
   }
 
   /// Only captures and queen promotions, or all moves in check, until it is quiet.
@@ -344,19 +434,20 @@ class Search {
       const int score = found->score_at(ply);
       if (cuts(found->bound(), score, alpha, beta)) return score;
     }
-    int best = -kMateScore + ply, evaluation = kNoEvaluation;
+    int best = -kMateScore + ply, raw = kNoEvaluation, evaluation = kNoEvaluation;
     if (!in_check) {
-      evaluation = found && found->evaluation != kNoEvaluation ? found->evaluation : evaluate();
-      best = evaluation;
+      raw = raw_evaluation(found);
+      best = evaluation = corrected(board, raw);
       if (best >= beta) {
-        if (!found) table_.store(key, 0, best, evaluation, 0, Bound::kLower, ply);
+        if (!found) table_.store(key, 0, best, raw, 0, Bound::kLower, ply);
         return best;
       }
     }
     const int old_alpha = alpha;
     alpha = std::max(alpha, best);
-    MovePicker picker(board, limits, history_, {found ? found->move : std::uint16_t{0}, {}, 0},
-                      !in_check);
+    const History::Context context{board.black_to_move, step_before(ply, 1), step_before(ply, 2)};
+    const std::uint16_t table_move = found ? found->move : std::uint16_t{0};
+    MovePicker picker(board, limits, history_, {table_move, {}, 0, context}, !in_check);
     std::uint16_t best_move = 0;
     while (const std::uint16_t packed = picker.next()) {
       const Move move = unpack_move(packed);
@@ -366,7 +457,7 @@ class Search {
       }
       Board next = board;
       next.play(move);
-      enter(next, ply, packed);
+      enter(next, ply, packed, pack_step(board, packed));
       const int score =
           is_dead(next) ? 0 : -quiesce(next, find_limits(next), -beta, -alpha, ply + 1);
       leave();
@@ -383,7 +474,7 @@ class Search {
     const Bound bound = best >= beta       ? Bound::kLower
                         : best > old_alpha ? Bound::kExact
                                            : Bound::kUpper;
-    table_.store(key, best_move, best, evaluation, 0, bound, ply);
+    table_.store(key, best_move, best, raw, 0, bound, ply);
     return best;
   }
 
@@ -411,13 +502,17 @@ class Search {
   Evaluator evaluator_;
   TranspositionTable& table_;
   History history_;
+  Correction correction_;
   Clock clock_;
   const std::atomic<bool>* stop_ = nullptr;
   bool stopped_ = false;
   std::uint64_t nodes_ = 0;
+  int root_depth_ = 0;
   int selective_depth_ = 0;
   std::vector<std::uint16_t> root_moves_;  ///< Those to choose from.
   bool all_root_moves_ = true;
+  int root_score_ = 0;           ///< Of the best move of this iteration so far,
+  std::vector<Move> root_line_;  ///< and what follows it; none yet: empty.
   std::vector<std::uint64_t> keys_;
   std::array<Ply, kMaxPly + 2> stack_;
   std::array<std::array<std::int8_t, 64>, 64> reductions_{};

@@ -38,6 +38,7 @@ class WinModel:
 
 PRESETS: Mapping[str, WinModel] = {
     "thesis": WinModel(net_scale=361, label_scale=410, exponent=2.6),
+    "squares": WinModel(net_scale=361, label_scale=410, exponent=2.0),
     "official": WinModel(net_scale=340, label_scale=380, offset=270, exponent=2.5),
 }
 """Besides these, `fit` takes both scales from the data."""

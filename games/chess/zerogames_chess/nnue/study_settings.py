@@ -52,7 +52,7 @@ class Training:
     learning_rate: float = 5e-4
     decay: float = 0.99
     win_model: str = "fit"
-    """fit, thesis or official."""
+    """fit, thesis, squares or official."""
     label_weight: float = 1.0
     epoch_samples: int = 0
     """0: all."""

@@ -26,7 +26,7 @@ class TrainOptions:
     method: Literal["eval", "pqr"] = "eval"
     """Learn labels, or that the best move is better than another."""
     win_model: str = "fit"
-    """fit (scales from the data), thesis or official."""
+    """fit (scales from the data), thesis, squares (its scales, errors squared) or official."""
     mirror: bool = True
     """Show half of the positions with left and right exchanged, where nobody may castle."""
     label_weight: float = 1.0
