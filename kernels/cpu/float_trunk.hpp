@@ -34,13 +34,9 @@ class Trunk {
   /// there when the job is finished.
   std::shared_ptr<Workers::Job> start(const float* x, int batch, std::vector<float*> to,
                                       int threads) {
-    if (static_cast<std::size_t>(threads) > scratch_.size()) {
-      workers_.finish_all();
-      scratch_.resize(threads);
-    }
-    return start_parts(workers_, batch, positions_together(), threads,
-                       [this, x, to = std::move(to)](int thread, int first, int last) {
-                         run_part(x, first, last - first, to, scratch_[thread]);
+    return start_parts(workers_, scratch_, batch, positions_together(), threads,
+                       [this, x, to = std::move(to)](Scratch& scratch, int first, int last) {
+                         run_part(x, first, last - first, to, scratch);
                        });
   }
 

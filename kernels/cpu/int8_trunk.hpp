@@ -43,14 +43,11 @@ class Trunk {
   /// there when the job is finished.
   std::shared_ptr<trunk::Workers::Job> start(const float* x, int batch, std::vector<float*> to,
                                              int threads, bool vnni) {
-    if (static_cast<std::size_t>(threads) > scratch_.size()) {
-      workers_.finish_all();
-      scratch_.resize(threads);
-    }
-    return trunk::start_parts(workers_, batch, kTogether, threads,
-                              [this, x, to = std::move(to), vnni](int thread, int first, int last) {
-                                run_part(x, first, last - first, to, scratch_[thread], vnni);
-                              });
+    return trunk::start_parts(
+        workers_, scratch_, batch, kTogether, threads,
+        [this, x, to = std::move(to), vnni](Scratch& scratch, int first, int last) {
+          run_part(x, first, last - first, to, scratch, vnni);
+        });
   }
 
   void finish(trunk::Workers::Job& job) { workers_.finish(job); }

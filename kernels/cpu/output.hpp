@@ -7,41 +7,14 @@
 
 namespace zerogames::trunk {
 
-/// A layer from all numbers of a position to `out`.
-class Dense {
- public:
-  /// `weight` is `[out, in]`.
-  Dense(int in, int out, std::span<const float> weight, std::span<const float> bias, bool relu)
-      : in_(in), out_(out), matrix_(in, out), bias_(matrix_.stride(), 0.0f), relu_(relu) {
-    if (weight.size() != static_cast<std::size_t>(out) * in ||
-        bias.size() != static_cast<std::size_t>(out)) {
-      throw std::invalid_argument("the weights of a dense layer do not fit its size");
-    }
-    std::copy(bias.begin(), bias.end(), bias_.begin());
-    for (int o = 0; o < out; ++o) {
-      for (int i = 0; i < in; ++i) matrix_.set(i, o, weight[static_cast<std::size_t>(o) * in + i]);
-    }
-  }
-
-  int in() const { return in_; }
-  int out() const { return out_; }
-  int stride() const { return matrix_.stride(); }
-
-  void run(const float* x, int x_stride, int positions, float* y) const {
-    matrix_.run(x, x_stride, positions, bias_.data(), relu_, y);
-  }
-
- private:
-  int in_, out_;
-  Matrix matrix_;
-  Buffer<float> bias_;
-  bool relu_;
-};
-
 class Output {
  public:
   struct Layer {
     Convolution convolution;
+    bool relu;
+  };
+  struct DenseLayer {
+    Dense dense;
     bool relu;
   };
 
@@ -53,7 +26,7 @@ class Output {
   /// `channels` of the trunk; without layers they are what leaves. `chosen` are places in
   /// `[channels][squares]` of the last layer, empty for all; `dense` layers go on with them.
   Output(const BoardSize& board, int channels, std::vector<Layer> layers,
-         std::span<const std::int64_t> chosen, std::vector<Dense> dense)
+         std::span<const std::int64_t> chosen, std::vector<DenseLayer> dense)
       : squares_(board.squares()),
         channels_(channels),
         layers_(std::move(layers)),
@@ -72,11 +45,11 @@ class Output {
       chosen_.push_back(place_of(static_cast<int>(place)));
     }
     int numbers = num_planar();
-    for (const Dense& layer : dense_) {
-      if (layer.in() != numbers) {
+    for (const DenseLayer& layer : dense_) {
+      if (layer.dense.in() != numbers) {
         throw std::invalid_argument("the dense layers of an output do not fit its planes");
       }
-      numbers = layer.out();
+      numbers = layer.dense.out();
     }
   }
 
@@ -84,7 +57,7 @@ class Output {
   /// Whether planes leave, not a mere row of numbers.
   bool has_planes() const { return chosen_.empty() && dense_.empty(); }
   /// Numbers for each position.
-  int size() const { return dense_.empty() ? num_planar() : dense_.back().out(); }
+  int size() const { return dense_.empty() ? num_planar() : dense_.back().dense.out(); }
 
   /// From activations to `[positions][size]`.
   void run(const float* x, int positions, float* y, Scratch& scratch) const {
@@ -103,11 +76,11 @@ class Output {
     scratch.to.resize(static_cast<std::size_t>(positions) * num_planar());
     run_planar(x, positions, scratch.to.data());
     int stride = num_planar();
-    for (const Dense& layer : dense_) {
+    for (const auto& [dense, relu] : dense_) {
       std::swap(scratch.from, scratch.to);
-      scratch.to.resize(static_cast<std::size_t>(positions) * layer.stride());
-      layer.run(scratch.from.data(), stride, positions, scratch.to.data());
-      stride = layer.stride();
+      scratch.to.resize(static_cast<std::size_t>(positions) * dense.stride());
+      dense.run(scratch.from.data(), stride, positions, relu, scratch.to.data());
+      stride = dense.stride();
     }
     for (int p = 0; p < positions; ++p) {
       std::copy_n(scratch.to.data() + static_cast<std::size_t>(p) * stride, size(), y + p * size());
@@ -143,7 +116,7 @@ class Output {
   int squares_, channels_;
   std::vector<Layer> layers_;
   std::vector<int> chosen_;
-  std::vector<Dense> dense_;
+  std::vector<DenseLayer> dense_;
 };
 
 /// The outputs of a trunk for some positions of a batch, which begin at `first`.

@@ -127,13 +127,14 @@ void add_output(Trunk& trunk, const std::vector<nb::tuple>& layers,
   }
   const auto places = chosen ? all(*chosen) : std::span<const std::int64_t>();
   if (chosen && places.empty()) throw std::invalid_argument("an output chooses something");
-  std::vector<Dense> behind;
+  std::vector<Output::DenseLayer> behind;
   for (const nb::tuple& layer : dense) {
     const auto weight = nb::cast<Array<float, 2>>(layer[0]);
     const auto bias = nb::cast<Array<float, 1>>(layer[1]);
     check_channels({weight.shape(0), weight.shape(1)});
-    behind.emplace_back(static_cast<int>(weight.shape(1)), static_cast<int>(weight.shape(0)),
-                        all(weight), all(bias), nb::cast<bool>(layer[2]));
+    behind.push_back({Dense(static_cast<int>(weight.shape(1)), static_cast<int>(weight.shape(0)),
+                            all(weight), all(bias)),
+                      nb::cast<bool>(layer[2])});
   }
   trunk.add(Output(trunk.board(), trunk.channels(), std::move(made), places, std::move(behind)));
 }

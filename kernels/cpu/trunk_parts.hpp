@@ -224,19 +224,24 @@ struct Ending {
   }
 };
 
-/// Has `work(thread, first, last)` called for parts of a batch, each of at most `largest` positions
-/// and all of nearly the same size.
-template <class Work>
-std::shared_ptr<Workers::Job> start_parts(Workers& workers, int batch, int largest, int threads,
-                                          Work work) {
+/// Has `work(scratch, first, last)` called for parts of a batch, each of at most `largest`
+/// positions and all of nearly the same size. `scratch` has room for every thread, more if there
+/// are more.
+template <class Scratch, class Work>
+std::shared_ptr<Workers::Job> start_parts(Workers& workers, std::vector<Scratch>& scratch,
+                                          int batch, int largest, int threads, Work work) {
   threads = std::clamp(threads, 1, std::max(1, batch));
+  if (static_cast<std::size_t>(threads) > scratch.size()) {
+    workers.finish_all();
+    scratch.resize(threads);
+  }
   const int rounds = (batch + threads * largest - 1) / (threads * largest);
   const int parts = std::min(batch, threads * rounds);
-  return workers.start(threads, parts, [=](int thread, int part) {
+  return workers.start(threads, parts, [=, &scratch](int thread, int part) {
     const auto begin = [&](int p) {
       return static_cast<int>(static_cast<std::int64_t>(batch) * p / parts);
     };
-    work(thread, begin(part), begin(part + 1));
+    work(scratch[thread], begin(part), begin(part + 1));
   });
 }
 

@@ -190,9 +190,13 @@ class _Running:
         self.pondered_s = 0.0
         self.evaluations = 0
         evaluator = thinker.evaluator
+        self.in_flight = 1
+        self.evaluate: Callable[[NDArray[np.float32]], Callable[[], Evaluation]] = lambda planes: (
+            partial(evaluator.evaluate, planes)
+        )
         # With one thread nobody would work on the second batch.
-        several = evaluator.capabilities.threads > 1
-        self.in_flight = 2 if several and isinstance(evaluator, OverlappingEvaluator) else 1
+        if evaluator.capabilities.threads > 1 and isinstance(evaluator, OverlappingEvaluator):
+            self.in_flight, self.evaluate = 2, evaluator.start
         self.asked: deque[_Asked] = deque()
         self.buffers = [self._buffer() for _ in range(self.in_flight)]
         self.batch_s = 0.0
@@ -258,12 +262,7 @@ class _Running:
             if not len(planes):
                 return
             self.buffers.append(self.buffers.pop(0))
-            evaluator = self.thinker.evaluator
-            if self.in_flight > 1 and isinstance(evaluator, OverlappingEvaluator):
-                answer = evaluator.start(planes)
-            else:
-                answer = partial(evaluator.evaluate, planes)
-            self.asked.append(_Asked(began, len(planes), answer))
+            self.asked.append(_Asked(began, len(planes), self.evaluate(planes)))
             self.evaluations += len(planes)
 
     def _take(self) -> None:

@@ -11,7 +11,7 @@ from zerogames.evaluate.plain import ConstantEvaluator, RandomEvaluator
 from zerogames.game import Game
 
 PRECISIONS = ("fp32", "int8")
-"""`int8`: quantised for CPUs, see `zerogames.export.int8`; faster, and not quite the same."""
+"""`int8`: quantised for CPUs with VNNI, see `zerogames.export.int8`; not quite the same."""
 
 
 NET_EVALUATORS = ("native", "onnx", "torch")

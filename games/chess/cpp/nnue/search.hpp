@@ -87,11 +87,11 @@ class Search {
         const int score = search_window(root, depth, line.score);
         if (stopped_ && (depth > 1 || rank > 0)) {
           // What beat the best move of the iteration before is better, whatever comes after it.
-          const bool better = rank == 0 && num_lines == 1 && !root_line_.empty() &&
-                              pack_move(root_line_[0]) != pack_move(line.line[0]);
-          if (!better) break;
-          line = describe(depth, root_score_, line.line);
-          report(line);
+          if (num_lines == 1 && !root_line_.empty() &&
+              pack_move(root_line_[0]) != pack_move(line.line[0])) {
+            line = describe(depth, root_score_, line.line);
+            report(line);
+          }
           break;
         }
         line = describe(depth, score, line.line);

@@ -29,7 +29,7 @@ class UciSettings:
     nnue: Path | None = None
     """Play alpha-beta with this NNUE network instead, or with `shipped`, which comes along."""
     precision: Literal["fp32", "int8"] = "fp32"
-    """Of the net: int8 is faster on CPUs, and not quite the same."""
+    """Of the net: int8 is faster on CPUs with VNNI, slower on others, and not quite the same."""
     evaluator: Literal["native", "onnx", "torch", "constant", "random"] = "native"
     """What runs the net; constant and random need none and are for tests."""
     threads: Annotated[int, Field(ge=1, le=MAX_THREADS)] = field(default_factory=_all_cores)

@@ -23,7 +23,7 @@ class GtpSettings:
     """What is on the board before the first command, e.g. go:size=9,komi=7; by default the net's
     own game."""
     precision: Literal["fp32", "int8"] = "fp32"
-    """Of the net: int8 is faster on CPUs, and not quite the same."""
+    """Of the net: int8 is faster on CPUs with VNNI, slower on others, and not quite the same."""
     evaluator: Literal["native", "onnx", "torch", "constant", "random"] = "native"
     """What runs the net; constant and random need none and are for tests."""
     nodes: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
