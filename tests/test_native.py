@@ -365,7 +365,7 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
             trunk.add_output([], np.array(places, np.int64))
     for inputs, outputs, biases in ((4 * 64 - 1, 3, 3), (4 * 64, 3, 2), (4 * 64, 0, 0)):
         layer = np.zeros((outputs, inputs), np.float32), np.zeros(biases, np.float32), False
-        with pytest.raises(ValueError, match=r"dense|channels"):
+        with pytest.raises(ValueError, match=r"dense layer|channels"):
             trunk.add_output([], None, [layer])
     trunk.add_output([])
     planes, out = np.zeros((3, 2, 8, 8), np.float32), np.zeros((3, 4, 8, 8), np.float32)

@@ -16,7 +16,7 @@ class Dense {
       : in_(in), out_(out), matrix_(in, out), bias_(matrix_.stride(), 0.0f) {
     if (weight.size() != static_cast<std::size_t>(out) * in ||
         bias.size() != static_cast<std::size_t>(out)) {
-      throw std::invalid_argument("the weights of a dense or 1x1 layer do not fit its size");
+      throw std::invalid_argument("the weights of a 1x1 or dense layer do not fit its size");
     }
     std::copy(bias.begin(), bias.end(), bias_.begin());
     for (int o = 0; o < out; ++o) {
