@@ -153,12 +153,12 @@ class Search {
   };
 
   int search_window(const Board& root, int depth, int expected) {
-    if (depth < 5) return search(root, -kMateScore, kMateScore, depth, 0, true);
+    if (depth < 5) return search(root, -kMateScore, kMateScore, depth, 0, false);
     int width = 20;
     int alpha = std::max(expected - width, -kMateScore),
         beta = std::min(expected + width, kMateScore);
     while (true) {
-      const int score = search(root, alpha, beta, depth, 0, true);
+      const int score = search(root, alpha, beta, depth, 0, false);
       if (stopped_ || (score > alpha && score < beta)) return score;
       width *= 2;
       if (width > 2000) width = 2 * kMateScore;
@@ -193,7 +193,9 @@ class Search {
     return found && found->evaluation != kNoEvaluation ? found->evaluation : evaluate();
   }
   int corrected(const Board& board, int evaluation) const {
-    return std::clamp(evaluation + correction_.value(board), -kMaxEvaluation, kMaxEvaluation);
+    // Where nothing happens nothing will: an advantage fades until somebody takes or moves a pawn.
+    const int faded = evaluation * (200 - std::min<int>(board.halfmoves, 100)) / 200;
+    return std::clamp(faded + correction_.value(board), -kMaxEvaluation, kMaxEvaluation);
   }
 
   void enter(const Board& next, int ply, std::uint16_t move, int step) {
@@ -209,7 +211,10 @@ class Search {
     keys_.pop_back();
   }
 
-  int search(const Board& board, int alpha, int beta, int depth, int ply, bool may_pass) {
+  /// `cut` says that a score of at least beta is expected, as after a move that was expected to
+  /// fail.
+  int search(const Board& board, int alpha, int beta, int depth, int ply, bool cut,
+             bool may_pass = true) {
     Ply& here = stack_[ply];
     here.num_line = 0;
     if (ply > 0) {
@@ -251,17 +256,23 @@ class Search {
     if (!principal && !in_check && !excluding && std::abs(beta) < kMateBound) {
       const int margin = 130 * (depth - improving);
       if (depth <= 7 && evaluation - margin >= beta) return evaluation;
+      // Far below alpha only captures can help.
+      if (depth <= 3 && evaluation + 300 * depth <= alpha) {
+        const int score = quiesce(board, limits, alpha, beta, ply);
+        if (stopped_) return 0;
+        if (score <= alpha) return score;
+      }
       if (depth >= 3 && may_pass && evaluation >= beta && has_piece(board)) {
         const int reduction = 3 + depth / 4 + std::min((evaluation - beta) / 400, 3);
-        const int score = search_null(board, beta, depth - 1 - reduction, ply);
+        const int score = search_null(board, beta, depth - 1 - reduction, ply, !cut);
         if (stopped_) return 0;
         if (score >= beta) return std::min(score, kMateBound - 1);
       }
     }
-    return search_moves(board, limits, alpha, beta, depth, ply, known, improving);
+    return search_moves(board, limits, alpha, beta, depth, ply, known, improving, cut);
   }
 
-  int search_null(const Board& board, int beta, int depth, int ply) {
+  int search_null(const Board& board, int beta, int depth, int ply, bool cut) {
     Board next = board;
     next.en_passant = 0;
     next.black_to_move = !board.black_to_move;
@@ -269,13 +280,13 @@ class Search {
     ++next.halfmoves;
     next.turn();
     enter(next, ply, 0, kNoStep);
-    const int score = -search(next, -beta, -beta + 1, depth, ply + 1, false);
+    const int score = -search(next, -beta, -beta + 1, depth, ply + 1, cut, false);
     leave();
     return score;
   }
 
   int search_moves(const Board& board, const Limits& limits, int alpha, int beta, int depth,
-                   int ply, const Known& known, bool improving) {
+                   int ply, const Known& known, bool improving, bool cut) {
     Ply& here = stack_[ply];
     const bool in_check = limits.checkers != 0, principal = beta - alpha > 1;
     const bool black = board.black_to_move;
@@ -303,6 +314,7 @@ class Search {
           const bool futile = here.evaluation + 150 + 130 * depth <= alpha;
           const bool poor = depth <= 4 && past < -5'000 * depth;
           if (late || futile || poor) continue;
+          if (!exchange_reaches(board, move, -60 * depth)) continue;
         }
         if (!quiet && depth <= 6 && picker.is_losing() &&
             !exchange_reaches(board, move, -200 * depth)) {
@@ -312,17 +324,21 @@ class Search {
       ++tried;
       int extension = 0;
       if (packed == known.move && !excluded && may_stand_out(known, depth, ply)) {
-        extension = extension_by_others(board, known, beta, depth, ply);
+        const int bar = known.score - 4 * depth;
+        const int others = search_others(board, packed, bar, depth, ply, cut);
         if (stopped_) return 0;
+        // Where several moves are good enough, one of them surely is.
+        if (others >= bar && bar >= beta) return bar;
+        extension = others < bar ? 1 : known.score >= beta ? -1 : 0;
       }
       Board next = board;
       next.play(move);
       enter(next, ply, packed, step);
       const int reduction = depth >= 3 && quiet && tried > (principal ? 4 : 2)
-                                ? late_reduction(here, depth, tried, principal, packed, past)
+                                ? late_reduction(here, depth, tried, principal, cut, packed, past)
                                 : 0;
       const int score =
-          search_child(next, alpha, beta, depth - 1 + extension, ply, tried == 1, reduction);
+          search_child(next, alpha, beta, depth - 1 + extension, ply, tried == 1, reduction, cut);
       leave();
       if (stopped_) return 0;
       if (score > best) {
@@ -368,15 +384,13 @@ class Search {
            std::abs(known.score) < kMateBound;
   }
 
-  /// One ply more for the table's move if every other one is clearly worse; one less if some are
-  /// not, and it was good enough without.
-  int extension_by_others(const Board& board, const Known& known, int beta, int depth, int ply) {
-    const int bar = known.score - 4 * depth;
-    stack_[ply].excluded = known.move;
-    const int score = search(board, bar - 1, bar, (depth - 1) / 2, ply, false);
+  /// Whether any other move reaches the bar, at half the depth: if none does, the table's move
+  /// deserves one ply more.
+  int search_others(const Board& board, std::uint16_t move, int bar, int depth, int ply, bool cut) {
+    stack_[ply].excluded = move;
+    const int score = search(board, bar - 1, bar, (depth - 1) / 2, ply, cut, false);
     stack_[ply].excluded = 0;
-    if (score < bar) return 1;
-    return known.score >= beta ? -1 : 0;
+    return score;
   }
 
   int step_before(int ply, int moves) const {
@@ -384,10 +398,11 @@ class Search {
   }
 
   /// Of the depth of a quiet move that comes late.
-  int late_reduction(const Ply& here, int depth, int tried, bool principal, std::uint16_t packed,
-                     int past) const {
+  int late_reduction(const Ply& here, int depth, int tried, bool principal, bool cut,
+                     std::uint16_t packed, int past) const {
     int reduction = reductions_[std::min(depth, 63)][std::min(tried, 63)];
     reduction -= principal;
+    reduction += cut;
     reduction -= packed == here.killers[0] || packed == here.killers[1];
     reduction -= past / 10'000;
     return std::clamp(reduction, 0, depth - 2);
@@ -396,14 +411,15 @@ class Search {
   /// Zero windows for all moves but the first, late ones at less depth; what surprises is searched
   /// again.
   int search_child(const Board& next, int alpha, int beta, int depth, int ply, bool first,
-                   int reduction) {
-    if (first) return -search(next, -beta, -alpha, depth, ply + 1, true);
-    int score = -search(next, -alpha - 1, -alpha, depth - reduction, ply + 1, true);
+                   int reduction, bool cut) {
+    if (first) return -search(next, -beta, -alpha, depth, ply + 1, beta - alpha == 1 && !cut);
+    int score =
+        -search(next, -alpha - 1, -alpha, depth - reduction, ply + 1, reduction > 0 || !cut);
     if (score > alpha && reduction > 0) {
-      score = -search(next, -alpha - 1, -alpha, depth, ply + 1, true);
+      score = -search(next, -alpha - 1, -alpha, depth, ply + 1, !cut);
     }
     if (score > alpha && score < beta) {
-      score = -search(next, -beta, -alpha, depth, ply + 1, true);
+      score = -search(next, -beta, -alpha, depth, ply + 1, false);
     }
     return score;
   }

@@ -237,6 +237,33 @@ def test_stockfish_labels_are_the_side_to_moves_and_quiet_is_quiet() -> None:
         assert is_quiet(chess.Board(), labeller.label(chess.Board()))
 
 
+@pytest.mark.skipif(not STOCKFISH.exists(), reason="no /usr/games/stockfish")
+def test_static_labels_are_stockfishs_own_and_do_not_depend_on_the_search() -> None:
+    boards = [
+        chess.Board("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3"),
+        chess.Board("5k2/8/8/8/8/8/4Q3/4K2R b - - 0 1"),
+        chess.Board("r4rk1/ppp2ppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQ - 0 1"),
+    ]
+    scores = []
+    for depth in (1, 7):
+        with Labeller(STOCKFISH, depth, static=True).open() as labeller:
+            scores.append([labeller.label(board).score for board in boards])
+    assert scores[0] == scores[1]
+    assert abs(scores[0][0]) < 150
+    assert scores[0][2] < -500  # Black to move, and far behind.
+    printed = subprocess.run(
+        [STOCKFISH], input=f"position fen {boards[0].fen()}\neval\n", capture_output=True, text=True
+    ).stdout
+    final = next(line for line in printed.splitlines() if line.startswith("Final evaluation"))
+    assert scores[0][0] == round(100 * float(final.split()[2]))
+
+
+def test_static_labels_need_stockfish(pgn: Path, tmp_path: Path) -> None:
+    engine = make_engine(tmp_path, set())
+    with pytest.raises(UserError, match="needs Stockfish's `eval`"):
+        data(options(tmp_path / "out", pgn, engine, static=True))
+
+
 @pytest.mark.parametrize(
     ("fen", "wins"),
     [

@@ -75,6 +75,9 @@ class DataOptions:
     """The UCI engine that labels."""
     depth: int = 9
     """Its search depth."""
+    static: bool = False
+    """Label with Stockfish's evaluation of the position itself; the search only finds the moves to
+    follow and what is quiet. Below depth 9 the better labels by far."""
     clear_hash: bool = False
     """Whether it forgets between positions: slower, but a label depends on its position alone."""
     processes: int = 1
@@ -140,7 +143,7 @@ def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
     """
     console = Console(stderr=True)
     _check(options)
-    with Labeller(options.engine, options.depth).open() as labeller:
+    with Labeller(options.engine, options.depth, static=options.static).open() as labeller:
         name = labeller.name
     units = options.units_per_centipawn or internal_per_centipawn(name)
     if units is None:
@@ -294,7 +297,7 @@ def _label_chunk(job: tuple[DataOptions, float, int, list[PlayedGame]]) -> Chunk
         for board in game.positions(choose_plies(game, options))
     )
     result.dropped["short game"] += sum(not choose_plies(game, options) for game in games)
-    labeller = Labeller(options.engine, options.depth, options.clear_hash)
+    labeller = Labeller(options.engine, options.depth, options.clear_hash, options.static)
     failures = 0
     while pending:
         try:
@@ -413,6 +416,7 @@ def _merge(
         "units_per_centipawn": units,
         "engine": name,
         "depth": options.depth,
+        "static": options.static,
         "clear_hash": options.clear_hash,
         "origin": options.pgn.name if options.pgn else "engine games from random openings",
         "random_moves": options.random_moves,

@@ -54,6 +54,8 @@ class Labeller:
     engine: Path
     depth: int = 9
     clear_hash: bool = False
+    static: bool = False
+    """The score is that of the position itself; the search only finds a move."""
 
     @contextmanager
     def open(self) -> Iterator["OpenLabeller"]:
@@ -64,6 +66,8 @@ class Labeller:
             raise UserError(f"{self.engine} does not start as a UCI engine: {error}") from None
         with client:
             client.set_option("Threads", 1)
+            if self.static and not client.name.startswith("Stockfish"):
+                raise UserError(f"--static needs Stockfish's `eval`, which '{client.name}' lacks")
             yield OpenLabeller(self, client)
 
 
@@ -98,6 +102,9 @@ class OpenLabeller:
             raise EngineDied(f"{best} is not a legal move")
         if kind == "mate":
             return Label(MATE if value > 0 else -MATE, move, True)
+        # In check there is only the search's score.
+        if self.settings.static and (pawns := self.client.evaluate()) is not None:
+            value = round(100 * (pawns if board.turn == chess.WHITE else -pawns))
         return Label(value, move, False)
 
 

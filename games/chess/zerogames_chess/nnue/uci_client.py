@@ -86,6 +86,22 @@ class UciClient:
             raise EngineDied(f"unexpected answer {self._last[:80]!r}")
         return scored, words[1]
 
+    def evaluate(self) -> float | None:
+        """The evaluation of the position last searched, without a search, by Stockfish's `eval`.
+
+        Returns:
+            White's advantage in pawns as printed; None in check.
+        """
+        self._send("eval\nisready")
+        for line in self._read_until("readyok"):
+            words = line.split()
+            if words[:1] == ["Final"] and len(words) > 2:
+                try:
+                    return None if "none" in words else float(words[2])
+                except ValueError:
+                    break
+        raise EngineDied("no answer to `eval`")
+
     def _send(self, text: str) -> None:
         assert self._process.stdin is not None
         try:
