@@ -23,11 +23,12 @@ inline bool is_noisy(const Board& board, Move move) {
 }
 
 /// A piece and the square it goes to, in its mover's view.
+constexpr int pack_step(int role, int to) { return role * 64 + to; }
 inline int pack_step(const Board& board, std::uint16_t move) {
-  return role_at(board, move & 63) * 64 + (move >> 6 & 63);
+  return pack_step(role_at(board, move & 63), move >> 6 & 63);
 }
 /// In place of a step where there is none: before the first move, and after a null move.
-inline constexpr int kNoStep = 6 * 64;
+inline constexpr int kNoStep = pack_step(6, 0);
 
 /// What quiet moves have done so far in the search: in general, as answers to the opponent's last
 /// step, and as sequels to the mover's own.
@@ -64,7 +65,7 @@ class History {
   }
 
  private:
-  using Steps = std::array<std::int16_t, 6 * 64>;
+  using Steps = std::array<std::int16_t, kNoStep>;
 
   static void add(std::int16_t& value, int bonus) {
     value = static_cast<std::int16_t>(value + bonus - value * std::abs(bonus) / kLimit);
@@ -207,7 +208,7 @@ class MovePicker {
         const int to = pop_lowest(targets);
         add(from, to, Promotion::kNone, 0);
         Scored& added = moves_[size_ - 1];
-        added.score = quiet_score(added.move, role * 64 + to);
+        added.score = quiet_score(added.move, pack_step(role, to));
       }
     });
   }
