@@ -10,6 +10,7 @@ from zerogames.cli import main
 from zerogames.commands.compare import CompareSettings, plan
 from zerogames.pretrain.comparison import Compared, Curve, make_table
 from zerogames.pretrain.statistics import mean_and_deviation, student_tails, welch_test
+from zerogames.train.journal import read_lines
 
 
 def test_student_and_welch_agree_with_published_values() -> None:
@@ -30,7 +31,13 @@ def test_student_and_welch_agree_with_published_values() -> None:
 
 def compared(name: str, accuracy: tuple[float, ...]) -> Compared:
     curves = {
-        seed: Curve(steps=(1,), accuracy=(value,), value_mse=(0.4,))
+        seed: Curve(
+            steps=(1,),
+            accuracy=(value / 2,),
+            value_mse=(0.3,),
+            final_accuracy=value,
+            final_value_mse=0.4,
+        )
         for seed, value in enumerate(accuracy, 1)
     }
     return Compared(name=name, parameters=1234, speed=500.4, curves=curves)
@@ -63,7 +70,7 @@ def test_nets_are_trained_compared_and_drawn(games: Path, tmp_path: Path) -> Non
     config = tmp_path / "small.toml"
     config.write_text(
         'game = "chess"\nsteps = 2\n[reading]\nshuffle_buffer = 100\n[validation]\nevery = 1\n'
-        "[trainer]\nbatch_size = 16\nthreads = 1\n"
+        "positions = 8\nfinal_positions = 30\n[trainer]\nbatch_size = 16\nthreads = 1\n"
     )
     nets = ("mob_3x3_1x8+conv", "res_3x3_1x8+conv")
     out = tmp_path / "out"
@@ -72,7 +79,15 @@ def test_nets_are_trained_compared_and_drawn(games: Path, tmp_path: Path) -> Non
     table = json.loads((out / "comparison.json").read_text())
     assert [row["net"] for row in table] == list(nets)
     assert table[0]["runs"].keys() == {"1", "2"}
-    assert table[0]["runs"]["1"]["step"] == [1, 2]
+    run = table[0]["runs"]["1"]
+    assert run["step"] == [1, 2]
+    # Curves are of the usual positions, eight; the table is of all.
+    assert all(
+        8 * accuracy == pytest.approx(round(8 * accuracy)) for accuracy in run["policy_accuracy"]
+    )
+    last = read_lines(out / f"{nets[0]}-seed1" / "metrics.jsonl")[-1]
+    assert (last["validation"]["positions"], last["final_validation"]["positions"]) == (8, 30)
+    assert run["final_policy_accuracy"] == last["final_validation"]["policy_accuracy"]
     assert table[0]["positions_per_cpu_s"] > 0
     assert (out / "comparison.png").read_bytes().startswith(b"\x89PNG")
     text = (out / "comparison.md").read_text()

@@ -127,6 +127,14 @@ def test_the_validation_set_is_held_out_and_fixed(games: Path) -> None:
     last = ValidationSet(Source([games], game), few, batch_size=16)
     assert sum(map(len, last.batches())) == 8
     all_of_them = [batch.copy() for batch in last.batches(final=True)]
+    # The few are some of all, not the first games'.
+    usual = next(last.batches()).planes.copy()
+    assert np.array_equal(usual, all_of_them[0].planes[:8])
+    first = ValidationSet(
+        Source([games], game), dataclasses.replace(settings, positions=8), batch_size=8
+    )
+    first_games = {planes.tobytes() for planes in next(first.batches()).planes}
+    assert len({planes.tobytes() for planes in usual} & first_games) < 4
     for a, b in zip(batches[0], all_of_them, strict=True):
         assert np.array_equal(a.planes, b.planes)
     training = Selection(part="train", validation_share=0.3)

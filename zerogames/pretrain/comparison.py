@@ -21,11 +21,13 @@ _ROUNDS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """Validations of one run."""
+    """Validations of one run, all on the same positions; the last one may take more."""
 
     steps: tuple[int, ...]
     accuracy: tuple[float, ...]
     value_mse: tuple[float, ...]
+    final_accuracy: float
+    final_value_mse: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +44,12 @@ class Compared:
     @property
     def accuracies(self) -> list[float]:
         """At the end of each run."""
-        return [curve.accuracy[-1] for curve in self.curves.values()]
+        return [curve.final_accuracy for curve in self.curves.values()]
 
     @property
     def value_mses(self) -> list[float]:
         """At the end of each run."""
-        return [curve.value_mse[-1] for curve in self.curves.values()]
+        return [curve.final_value_mse for curve in self.curves.values()]
 
 
 def read_curve(folder: Path) -> Curve | None:
@@ -55,10 +57,13 @@ def read_curve(folder: Path) -> Curve | None:
     lines = [line for line in read_lines(folder / "metrics.jsonl") if "validation" in line]
     if not lines:
         return None
+    final = lines[-1].get("final_validation", lines[-1]["validation"])
     return Curve(
         steps=tuple(int(line["step"]) for line in lines),
         accuracy=tuple(float(line["validation"]["policy_accuracy"]) for line in lines),
         value_mse=tuple(float(line["validation"]["value_mse"]) for line in lines),
+        final_accuracy=float(final["policy_accuracy"]),
+        final_value_mse=float(final["value_mse"]),
     )
 
 
@@ -158,6 +163,8 @@ def write_comparison(folder: Path, compared: Sequence[Compared], *, title: str, 
                     "step": c.steps,
                     "policy_accuracy": c.accuracy,
                     "value_mse": c.value_mse,
+                    "final_policy_accuracy": c.final_accuracy,
+                    "final_value_mse": c.final_value_mse,
                 }
                 for seed, c in row.curves.items()
             },

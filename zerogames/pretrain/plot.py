@@ -23,10 +23,10 @@ def plot_comparison(compared: Sequence["Compared"], path: Path, *, title: str) -
     figure = Figure(figsize=(15, 8), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(2, 3)
-    for row, (name, pick, scale) in enumerate(_FIGURES):
-        _draw_curves(panels[row][0], compared, pick, scale)
-        _draw_points(panels[row][1], compared, pick, scale, lambda net: net.parameters / 1e6)
-        _draw_points(panels[row][2], compared, pick, scale, lambda net: net.speed)
+    for row, (name, curve, ends, scale) in enumerate(_FIGURES):
+        _draw_curves(panels[row][0], compared, curve, scale)
+        _draw_points(panels[row][1], compared, ends, scale, lambda net: net.parameters / 1e6)
+        _draw_points(panels[row][2], compared, ends, scale, lambda net: net.speed)
         labels = ("steps", "million parameters", "positions per CPU second")
         for axes, label in zip(panels[row], labels, strict=True):
             axes.set_xlabel(label)
@@ -38,9 +38,10 @@ def plot_comparison(compared: Sequence["Compared"], path: Path, *, title: str) -
     figure.savefig(path, dpi=110, format="png")
 
 
-_FIGURES: tuple[tuple[str, Callable[["Curve"], tuple[float, ...]], float], ...] = (
-    ("policy accuracy, %", lambda curve: curve.accuracy, 100),
-    ("value MSE", lambda curve: curve.value_mse, 1),
+_Ends = Callable[["Compared"], list[float]]
+_FIGURES: tuple[tuple[str, Callable[["Curve"], tuple[float, ...]], _Ends, float], ...] = (
+    ("policy accuracy, %", lambda curve: curve.accuracy, lambda net: net.accuracies, 100),
+    ("value MSE", lambda curve: curve.value_mse, lambda net: net.value_mses, 1),
 )
 
 
@@ -68,14 +69,12 @@ def _draw_curves(
 def _draw_points(
     axes: "Axes",
     compared: Sequence["Compared"],
-    pick: Callable[["Curve"], tuple[float, ...]],
+    ends: _Ends,
     scale: float,
     place: Callable[["Compared"], float],
 ) -> None:
     for number, net in enumerate(compared):
-        mean, deviation = mean_and_deviation(
-            [scale * pick(curve)[-1] for curve in net.curves.values()]
-        )
+        mean, deviation = mean_and_deviation([scale * value for value in ends(net)])
         error = 0.0 if np.isnan(deviation) else deviation
         axes.errorbar([place(net)], [mean], yerr=[error], marker="o", capsize=4, color=f"C{number}")
     axes.margins(x=0.25, y=0.2)

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -218,21 +219,29 @@ class PretrainRun:
         trainer = self.trainer
         playing = trainer.playing_model()
         playing.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        figures = validate(
-            playing,
-            map(self._leave_out, held_out.batches(final=final)),
-            search_value_share=self.settings.trainer.search_value_share,
-        )
-        line = {"time_s": round(self.elapsed_s, 1), "step": trainer.step, "validation": figures}
-        self.metrics.add(line)
+        figures = self._measure(playing, held_out.batches())
         self._events.add("validation", {"step": trainer.step, **figures})
-        self._save(score=figures["policy_accuracy"])
+        line = {"time_s": round(self.elapsed_s, 1), "step": trainer.step, "validation": figures}
+        score = figures["policy_accuracy"]
+        if final and len(held_out) > held_out.num_usual:
+            figures = line["final_validation"] = self._measure(
+                playing, held_out.batches(final=True)
+            )
+        self.metrics.add(line)
+        self._save(score=score)
         self._write_net(figures, playing)
         self.display.validation_line(trainer.step, figures)
         # The rate of steps shall not count the time of validation.
         self._reported = (time.perf_counter(), trainer.samples, self._waited_s)
         self._sums.clear()
         self._count = 0
+
+    def _measure(self, model: Model, batches: Iterable[SampleBatch]) -> dict[str, float]:
+        return validate(
+            model,
+            map(self._leave_out, batches),
+            search_value_share=self.settings.trainer.search_value_share,
+        )
 
     def _save(self, *, score: float | None = None) -> None:
         self._checkpoints.save(self.trainer, {"elapsed_s": self.elapsed_s}, score=score)

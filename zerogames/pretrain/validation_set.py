@@ -12,7 +12,7 @@ from zerogames.errors import UserError
 from zerogames.pretrain.settings import ValidationSettings
 
 _ORDER = 20_240
-"""Seed of the files' order, fixed: every run with the same data has the same positions."""
+"""Seed of the files' and positions' order, fixed: with the same data the same positions."""
 
 
 def _games(source: Source) -> Iterator[DataGame]:
@@ -46,6 +46,9 @@ class ValidationSet:
                 except UserError as error:
                     source.problems.add(game.name, str(error))
         del self._samples[most:]
+        # The usual positions are the first: they shall come from all these games.
+        order = np.random.default_rng(_ORDER).permutation(len(self._samples))
+        self._samples = [self._samples[number] for number in order]
         if not self._samples:
             names = ", ".join(str(root) for root in source.roots[:3])
             raise UserError(

@@ -7,6 +7,7 @@ import tyro
 from zerogames_chess.nnue.bench import bench
 from zerogames_chess.nnue.data import data
 from zerogames_chess.nnue.describe import features
+from zerogames_chess.nnue.merge import merge
 from zerogames_chess.nnue.study import study
 from zerogames_chess.nnue.train import train
 
@@ -17,6 +18,7 @@ def main(argv: Sequence[str]) -> int:
         "bench": bench,
         "data": data,
         "features": features,
+        "merge": merge,
         "study": study,
         "train": train,
     }

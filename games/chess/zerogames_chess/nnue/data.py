@@ -35,6 +35,7 @@ from zerogames_chess.nnue.labels import (
     is_quiet,
     wins_a_piece,
 )
+from zerogames_chess.nnue.merge import unique_parts, write_parts
 from zerogames_chess.nnue.records import (
     RECORD,
     map_records,
@@ -131,8 +132,13 @@ def disturb(board: chess.Board, game: PlayedGame, options: DataOptions) -> chess
 
 
 def is_validation(identity: str, options: DataOptions) -> bool:
-    """Whether all positions of a game are kept for validation."""
-    return game_seed(identity, options.seed) >> 11 < options.validation * 2**53
+    """Whether all positions of a game are kept for validation, in runs of every seed."""
+    return game_seed(identity, 0) >> 11 < options.validation * 2**53
+
+
+def make_labeller(options: DataOptions) -> Labeller:
+    """The engine, and how it is asked."""
+    return Labeller(options.engine, options.depth, options.clear_hash, options.static)
 
 
 def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
@@ -143,7 +149,7 @@ def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
     """
     console = Console(stderr=True)
     _check(options)
-    with Labeller(options.engine, options.depth, static=options.static).open() as labeller:
+    with make_labeller(options).open() as labeller:
         name = labeller.name
     units = options.units_per_centipawn or internal_per_centipawn(name)
     if units is None:
@@ -297,7 +303,7 @@ def _label_chunk(job: tuple[DataOptions, float, int, list[PlayedGame]]) -> Chunk
         for board in game.positions(choose_plies(game, options))
     )
     result.dropped["short game"] += sum(not choose_plies(game, options) for game in games)
-    labeller = Labeller(options.engine, options.depth, options.clear_hash, options.static)
+    labeller = make_labeller(options)
     failures = 0
     while pending:
         try:
@@ -390,26 +396,17 @@ def _merge(
     options: DataOptions, name: str, units: float, results: list[ChunkResult], console: Console
 ) -> None:
     """Put the chunks together in their order, each position once."""
-    seen: set[bytes] = set()
-    parts: dict[str, list[NDArray[np.void]]] = {"training": [], "validation": []}
-    duplicates = 0
-    numbers = sorted(result.number for result in results)
-    # Validation first: a position that is in both stays there and never reaches training.
-    for part in ("validation", "training"):
-        for number in numbers:
-            path = _chunk_path(options, number)
-            records = np.array(map_records(path))
-            boundary = read_header(path)["training"]
-            if not isinstance(boundary, int):
-                raise UserError(f"{path}: the header is damaged; delete the file and run again")
-            chosen = records[:boundary] if part == "training" else records[boundary:]
-            fresh = np.ones(len(chosen), bool)
-            for row, record in enumerate(chosen):
-                key = record["board"].tobytes() + bytes([record["black_to_move"]])
-                fresh[row] = key not in seen
-                seen.add(key)
-            duplicates += int((~fresh).sum())
-            parts[part].append(chosen[fresh])
+    training: list[NDArray[np.void]] = []
+    validation: list[NDArray[np.void]] = []
+    for number in sorted(result.number for result in results):
+        path = _chunk_path(options, number)
+        records = map_records(path)
+        boundary = read_header(path)["training"]
+        if not isinstance(boundary, int):
+            raise UserError(f"{path}: the header is damaged; delete the file and run again")
+        training.append(records[:boundary])
+        validation.append(records[boundary:])
+    parts, duplicates = unique_parts(training, validation)
     dropped = sum((result.dropped for result in results), Counter({"duplicate": duplicates}))
     header = {
         "unit": UNIT,
@@ -425,10 +422,7 @@ def _merge(
         "quiet": options.quiet,
         "dropped": dict(dropped),
     }
-    for part, arrays in parts.items():
-        records = np.concatenate(arrays) if arrays else np.zeros(0, RECORD)
-        write_records(options.out / f"{part}.zgd", records, header | {"part": part})
-        console.print(f"{part}: {len(records):,} positions in {options.out / part}.zgd")
+    write_parts(options.out, parts, header, console)
     console.print(
         "dropped: " + (", ".join(f"{v:,} {k}" for k, v in dropped.items() if v) or "none")
     )
