@@ -227,6 +227,7 @@ class PretrainRun:
             figures = line["final_validation"] = self._measure(
                 playing, held_out.batches(final=True)
             )
+            self._events.add("final_validation", {"step": trainer.step, **figures})
         self.metrics.add(line)
         self._save(score=score)
         self._write_net(figures, playing)

@@ -5,15 +5,10 @@ whose engine dies goes on where it was, and gives the same records as one that w
 """
 
 import hashlib
-import json
-import multiprocessing
-import os
 import random
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -25,8 +20,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from zerogames.atomic import write_text_atomically
 from zerogames.errors import UserError
+from zerogames_chess.chunked import begin_folder, in_processes
 from zerogames_chess.nnue.games import PlayedGame, read_games
 from zerogames_chess.nnue.labels import (
     Labeller,
@@ -45,7 +40,7 @@ from zerogames_chess.nnue.records import (
     write_records,
 )
 from zerogames_chess.nnue.selfplay import random_games
-from zerogames_chess.nnue.uci_client import EngineDied
+from zerogames_chess.uci_client import EngineDied
 
 MAX_SCORE = 10_000
 UNIT = "internal"
@@ -157,7 +152,7 @@ def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
             f"the unit of '{name}' is not known; say --units-per-centipawn "
             "(internal units, where a pawn is about 208, per printed centipawn)"
         )
-    _prepare_folder(options, name, units)
+    begin_folder(options.out, _settings(options, name, units))
     try:
         results = _label(options, units, console)
     except KeyboardInterrupt:
@@ -209,24 +204,7 @@ def _settings(options: DataOptions, name: str, units: float) -> dict[str, object
     settings = asdict(options) | {"engine": name, "units_per_centipawn": units}
     for irrelevant in ("out", "processes", "games"):
         del settings[irrelevant]
-    return {
-        key: str(value) if isinstance(value, Path) else value for key, value in settings.items()
-    }
-
-
-def _prepare_folder(options: DataOptions, name: str, units: float) -> None:
-    options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / "settings.json"
-    settings = _settings(options, name, units)
-    if path.exists():
-        known = json.loads(path.read_text())
-        if known != settings:
-            wrong = ", ".join(sorted(key for key in settings if known.get(key) != settings[key]))
-            raise UserError(
-                f"{options.out} was begun with other settings ({wrong}); use them or another folder"
-            )
-    else:
-        write_text_atomically(path, json.dumps(settings, indent=1, sort_keys=True))
+    return settings
 
 
 def _chunk_path(options: DataOptions, number: int) -> Path:
@@ -254,33 +232,7 @@ def _run_chunks(options: DataOptions, units: float) -> Iterator[ChunkResult]:
         for number, block in _chunks(options):
             yield options, units, number, block
 
-    if options.processes == 1:
-        yield from map(_label_chunk, jobs())
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        options.processes, mp_context=context, initializer=_end_with_parent
-    ) as pool:
-        running: set[Future[ChunkResult]] = set()
-        for job in jobs():
-            running.add(pool.submit(_label_chunk, job))
-            # A few chunks in flight keep every engine busy and the memory small.
-            if len(running) >= 2 * options.processes:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in done)
-        yield from (future.result() for future in running)
-
-
-def _end_with_parent() -> None:
-    """Let this process end when the one that started it was killed; its engine then ends too."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    yield from in_processes(_label_chunk, jobs(), options.processes)
 
 
 def _label_chunk(job: tuple[DataOptions, float, int, list[PlayedGame]]) -> ChunkResult:

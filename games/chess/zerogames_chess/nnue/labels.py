@@ -9,7 +9,7 @@ from pathlib import Path
 import chess
 
 from zerogames.errors import UserError
-from zerogames_chess.nnue.uci_client import EngineDied, UciClient
+from zerogames_chess.uci_client import EngineDied, UciClient
 
 MATE = 32_000
 """A mate's score in centipawns; no quiet score comes near."""
@@ -91,7 +91,7 @@ class OpenLabeller:
         """
         if self.settings.clear_hash:
             self.client.new_game()
-        words, best = self.client.go(board, f"depth {self.settings.depth}")
+        words, best = self.client.go(board.fen(), f"depth {self.settings.depth}")
         place = words.index("score")
         try:
             kind, value = words[place + 1], int(words[place + 2])

@@ -8,7 +8,7 @@ import chess
 
 from zerogames_chess.nnue.games import PlayedGame
 from zerogames_chess.nnue.labels import Labeller
-from zerogames_chess.nnue.uci_client import UciClient
+from zerogames_chess.uci_client import UciClient
 
 MAX_PLIES = 200
 _RESULTS = {"1-0": 1, "0-1": -1, "1/2-1/2": 0}
@@ -34,7 +34,7 @@ def _play(client: UciClient, name: str, nodes: int) -> PlayedGame:
             break
         board.push(generator.choice(list(board.legal_moves)))
     while not board.is_game_over(claim_draw=True) and board.ply() < MAX_PLIES:
-        board.push_uci(client.go(board, f"nodes {nodes}")[1])
+        board.push_uci(client.go(board.fen(), f"nodes {nodes}")[1])
     outcome = board.outcome(claim_draw=True)
     moves = " ".join(move.uci() for move in board.move_stack)
     return PlayedGame(

@@ -1,12 +1,10 @@
-"""A bare UCI client, for labelling, where a call must cost little beside a short search."""
+"""A bare UCI client, where a call must cost little beside a short search."""
 
 import os
 import select
 import subprocess
 import time
 from pathlib import Path
-
-import chess
 
 MAX_LINE = 1 << 20
 
@@ -70,13 +68,13 @@ class UciClient:
         self._send("isready")
         self._read_until("readyok")
 
-    def go(self, board: chess.Board, limit: str) -> tuple[list[str], str]:
+    def go(self, fen: str, limit: str) -> tuple[list[str], str]:
         """Search a position.
 
         Returns:
             The last line with a score, split into words, and the best move in UCI.
         """
-        self._send(f"position fen {board.fen()}\ngo {limit}")
+        self._send(f"position fen {fen}\ngo {limit}")
         scored: list[str] = []
         for line in self._read_until("bestmove"):
             if " score " in line and " pv " in line and "bound" not in line:

@@ -1,0 +1,72 @@
+"""Long work in chunks that several processes do, in a folder that can be gone on with."""
+
+import json
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import TypeVar
+
+from zerogames.atomic import write_text_atomically
+from zerogames.errors import UserError
+
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
+
+
+def begin_folder(folder: Path, settings: Mapping[str, object]) -> None:
+    """Make a folder, or go on in one that was begun with the same settings.
+
+    Args:
+        folder: where the chunks will be.
+        settings: everything that decides what they hold, not how fast they come.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file; name a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "settings.json"
+    asked = {
+        key: str(value) if isinstance(value, Path) else value for key, value in settings.items()
+    }
+    if path.exists():
+        known = json.loads(path.read_text())
+        if known != asked:
+            wrong = ", ".join(sorted(key for key in asked if known.get(key) != asked[key]))
+            raise UserError(
+                f"{folder} was begun with other settings ({wrong}); use them or another folder"
+            )
+    else:
+        write_text_atomically(path, json.dumps(asked, indent=1, sort_keys=True))
+
+
+def in_processes(
+    work: Callable[[_Job], _Result], jobs: Iterable[_Job], processes: int
+) -> Iterator[_Result]:
+    """Results in the order in which they are done; few jobs are held at a time."""
+    if processes == 1:
+        yield from map(work, jobs)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=_end_with_parent) as pool:
+        running: set[Future[_Result]] = set()
+        for job in jobs:
+            running.add(pool.submit(work, job))
+            # A few chunks in flight keep every process busy and the memory small.
+            if len(running) >= 2 * processes:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+        yield from (future.result() for future in running)
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that started it was killed; its engine then ends too."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,327 @@
+"""`zerogames refute`: lines in which an engine shows what errors cost, as shards for pretraining.
+
+Games of strong players hardly show how a hanging piece is taken, and a net that learns from them
+alone does not know it. Here positions of such games are spoilt by a few random moves, and an engine
+plays on. Nothing is to be learnt from the moves before its own; they are kept because a net sees
+the last positions, too.
+"""
+
+import random
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from zerogames.data.record import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
+from zerogames.data.shard import read_shard, write_shard
+from zerogames.data.sources import Source
+from zerogames.data.split import is_validation
+from zerogames.errors import UserError
+from zerogames.game import Game, State, play_actions
+from zerogames.registry import get_game
+from zerogames_chess.chunked import begin_folder, in_processes
+from zerogames_chess.uci_client import EngineDied, UciClient
+
+_NOT_LEARNT, _LEARNT = SEARCH_KINDS.index("random"), SEARCH_KINDS.index("none")
+_MOST_RESTARTS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefuteOptions:
+    """Spoil positions of games by random moves and let a UCI engine play on."""
+
+    out: tyro.conf.Positional[Path]
+    """Folder for the shards; a started one is continued."""
+    data: tuple[Path, ...] = ()
+    """Games: PGN files and folders, shards."""
+    games: int = 1_000
+    """At most so many games, rounded up to whole shards."""
+    lines_per_game: int = 4
+    """Positions of each game that are spoilt."""
+    random_moves: int = 3
+    """From one to so many random moves spoil a position."""
+    plies: int = 12
+    """The engine plays on for so many plies."""
+    engine: Path = Path("/usr/games/stockfish")
+    """A UCI engine that tells its chances (`UCI_ShowWDL`)."""
+    depth: int = 5
+    """Of the engine's search for each move."""
+    judge_depth: int = 9
+    """Of its search for the value of the whole line, after the last move."""
+    validation: float = 0.2
+    """Games that `pretrain` keeps apart with this `--validation.share` or a smaller one are left
+    alone, so that nothing near them is learnt."""
+    processes: int = 1
+    """Engines at work."""
+    seed: int = 0
+    """Chooses positions and random moves."""
+    chunk: int = 64
+    """Games in a shard."""
+
+
+@dataclass
+class ChunkResult:
+    """Counts of one chunk."""
+
+    lines: int = 0
+    positions: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    restarts: int = 0
+    is_new: bool = True
+
+
+_Job = tuple[RefuteOptions, int, list[GameRecord]]
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `zerogames refute`."""
+    options = tyro.cli(RefuteOptions, args=argv, prog="zerogames refute")
+    console = Console(stderr=True)
+    _check(options)
+    with open_engine(options) as engine:
+        name = engine.client.name
+    source = Source(options.data, get_game("chess"))
+    settings = asdict(options) | {
+        "engine": name,
+        "data": [str(path) for path in options.data],
+    }
+    for irrelevant in ("out", "processes", "games"):
+        del settings[irrelevant]
+    begin_folder(options.out, settings)
+    try:
+        total = _make_all(options, source, console)
+    except KeyboardInterrupt:
+        console.print("stopped: the same command goes on, with --games N it ends sooner")
+        return 130
+    console.print(f"{total.positions:,} positions of {total.lines:,} lines in {options.out}")
+    dropped = total.dropped + Counter({"broken game": source.problems.count})
+    if dropped:
+        console.print("left out: " + ", ".join(f"{n:,} {what}" for what, n in dropped.items()))
+    if total.restarts:
+        console.print(f"the engine was started again {total.restarts} times")
+    console.print(
+        f"next: zerogames pretrain --data GAMES {options.out} --trainer.search-value-share 1"
+    )
+    return 0
+
+
+def _check(options: RefuteOptions) -> None:
+    least = ("games", "lines_per_game", "random_moves", "plies", "depth", "judge_depth")
+    for name in (*least, "processes", "chunk"):
+        if getattr(options, name) < 1:
+            raise UserError(f"--{name.replace('_', '-')} must be at least 1")
+    if not 0 <= options.validation < 1:
+        raise UserError(f"validation {options.validation}: must be from 0 to below 1")
+    if not options.data:
+        raise UserError("no games: name files or folders with --data")
+
+
+def _make_all(options: RefuteOptions, source: Source, console: Console) -> ChunkResult:
+    """Run all chunks under a bar."""
+    total, began, made = ChunkResult(), time.monotonic(), 0
+    with Progress(
+        TextColumn("refuting"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=console,
+    ) as progress:
+        task = progress.add_task("refute", total=_num_chunks(options), rate="")
+        for result in in_processes(_make_chunk, _jobs(options, source), options.processes):
+            total.lines += result.lines
+            total.positions += result.positions
+            total.dropped += result.dropped
+            total.restarts += result.restarts
+            made += result.positions * result.is_new
+            rate = made / max(1e-9, time.monotonic() - began)
+            progress.update(task, advance=1, rate=f"{rate:,.0f} positions/s")
+    return total
+
+
+def _num_chunks(options: RefuteOptions) -> int:
+    return -(-options.games // options.chunk)
+
+
+def _jobs(options: RefuteOptions, source: Source) -> Iterator[_Job]:
+    games = _training_games(options, source)
+    # Whole chunks only: then a shard is the same in a run with more games.
+    for number in range(_num_chunks(options)):
+        if block := list(islice(games, options.chunk)):
+            yield options, number, block
+
+
+def _training_games(options: RefuteOptions, source: Source) -> Iterator[GameRecord]:
+    for game in source.games():
+        if not is_validation(game.key, options.validation):
+            try:
+                record = game.record()
+            except UserError as error:
+                source.problems.add(game.name, str(error))
+            else:
+                # Engines are told of no other rules.
+                if record.game == "chess":
+                    yield record
+
+
+def _make_chunk(job: _Job) -> ChunkResult:
+    """Write the shard of some games; one that is whole is only counted."""
+    options, number, games = job
+    path = options.out / f"{number:06d}.parquet"
+    if path.exists():
+        records = read_shard(path)
+        return ChunkResult(len(records), sum(map(_num_learnt, records)), is_new=False)
+    result = ChunkResult()
+    starts = deque(start for game in games for start in spoilt_positions(game, options))
+    records = []
+    died_at: Spoilt | None = None
+    while starts:
+        try:
+            with open_engine(options) as engine:
+                while starts:
+                    if starts[0].state.result is None:
+                        records.append(engine.refute(starts[0]))
+                    else:
+                        result.dropped["game over"] += 1
+                    starts.popleft()
+        except EngineDied as error:
+            result.restarts += 1
+            if result.restarts > _MOST_RESTARTS:
+                raise UserError(f"{options.engine} dies again and again: {error}") from None
+            # A position that kills the engine twice is left out.
+            if died_at is starts[0]:
+                starts.popleft()
+                result.dropped["engine died"] += 1
+            else:
+                died_at = starts[0]
+    if records:
+        write_shard(path, records)
+    result.lines, result.positions = len(records), sum(map(_num_learnt, records))
+    return result
+
+
+def _num_learnt(record: GameRecord) -> int:
+    assert record.search is not None
+    return int((record.search.kinds == _LEARNT).sum())
+
+
+@dataclass(frozen=True)
+class Spoilt:
+    """A position after random moves."""
+
+    start: str
+    """Of the game, as in its record."""
+    actions: list[int]
+    """All moves from there, the last ones random."""
+    state: State
+
+
+def spoilt_positions(record: GameRecord, options: RefuteOptions) -> list[Spoilt]:
+    """Positions that depend on the game and the seed alone."""
+    game = get_game(record.game)
+    moves = record.actions.tolist()
+    generator = random.Random(f"{options.seed}|{record.start}|{moves}")
+    plies = generator.sample(range(len(moves)), min(options.lines_per_game, len(moves)))
+    spoilt = []
+    for ply in sorted(plies):
+        actions = moves[:ply]
+        state = play_actions(record.start_state(game), actions)
+        for _ in range(generator.randint(1, options.random_moves)):
+            if state.result is None:
+                action = int(generator.choice(state.legal_actions()))
+                actions.append(action)
+                state = state.play(action)
+        spoilt.append(Spoilt(record.start, actions, state))
+    return spoilt
+
+
+@contextmanager
+def open_engine(options: RefuteOptions) -> Iterator["Refuter"]:
+    """Start the engine; it is stopped in the end."""
+    try:
+        client = UciClient(options.engine)
+    except EngineDied as error:
+        raise UserError(f"{options.engine} does not start as a UCI engine: {error}") from None
+    with client:
+        if "UCI_ShowWDL" not in client.options:
+            raise UserError(f"'{client.name}' does not tell its chances (UCI_ShowWDL)")
+        client.set_option("Threads", 1)
+        client.set_option("Hash", 1)  # enough for short searches, and quick to clear
+        client.set_option("UCI_ShowWDL", "true")
+        yield Refuter(options, client, get_game("chess"))
+
+
+@dataclass(frozen=True)
+class Refuter:
+    """A running engine."""
+
+    options: RefuteOptions
+    client: UciClient
+    game: Game
+
+    def refute(self, spoilt: Spoilt) -> GameRecord:
+        """Play on; every move of the line has the value of its end.
+
+        Raises:
+            EngineDied: if the engine has.
+        """
+        # A line depends on its position alone, not on what was searched before.
+        self.client.new_game()
+        state = spoilt.state
+        line: list[int] = []
+        while state.result is None and len(line) < self.options.plies:
+            action, _, _ = self._ask(state, self.options.depth)
+            line.append(action)
+            state = state.play(action)
+        if state.result is None:
+            _, q, draw = self._ask(state, self.options.judge_depth)
+            q = q if state.to_play == 0 else -q
+            reason = "judged"
+        else:
+            q, draw, reason = state.result, 1 - abs(state.result), state.end_reason
+        win_or_loss = (1 - draw + abs(q)) / 2
+        return GameRecord(
+            game="chess",
+            start=spoilt.start,
+            actions=np.array([*spoilt.actions, *line], np.int32),
+            result=float(np.sign(q)) if win_or_loss > draw else 0.0,
+            reason=reason,
+            net=self.client.name,
+            search=_columns(len(spoilt.actions), spoilt.state.to_play, len(line), q, draw),
+        )
+
+    def _ask(self, state: State, depth: int) -> tuple[int, float, float]:
+        """The engine's move, and its chances as win - loss and draw, side to move's view."""
+        words, best = self.client.go(self.game.format_state(state), f"depth {depth}")
+        try:
+            place = words.index("wdl")
+            win, draw, loss = (int(word) / 1000 for word in words[place + 1 : place + 4])
+            return self.game.parse_action(state, best), win - loss, draw
+        except (ValueError, UserError) as error:
+            raise EngineDied(f"unexpected answer: {error}") from None
+
+
+def _columns(before: int, to_play: int, length: int, q: float, draw: float) -> SearchColumns:
+    """A line after other moves, with the first player's value of its end for each of its plies."""
+    plies = before + length
+    unknown = np.full(plies, np.nan, np.float32)
+    best_q, best_d = unknown.copy(), unknown.copy()
+    best_q[before:] = np.where((np.arange(length) + to_play) % 2 == 0, q, -q)
+    best_d[before:] = draw
+    return SearchColumns(
+        policy_offsets=np.zeros(plies + 1, np.int64),
+        policy_actions=np.empty(0, np.int32),
+        policy_visits=np.empty(0, np.int32),
+        policy_targets=np.empty(0, np.float32),
+        values=dict.fromkeys(VALUE_COLUMNS, unknown) | {"best_q": best_q, "best_d": best_d},
+        surprise=unknown,
+        kinds=np.where(np.arange(plies) < before, _NOT_LEARNT, _LEARNT).astype(np.uint8),
+    )
