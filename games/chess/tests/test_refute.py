@@ -214,6 +214,9 @@ def test_errors_say_what_is_wrong(pgn: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no games: name files or folders with --data"):
         main([str(tmp_path / "out")])
     assert not (tmp_path / "out").exists()
+    engine = make_engine(tmp_path / "engine")
+    with pytest.raises(UserError, match=r"no game to learn from in .* a lower --validation"):
+        refute(tmp_path / "out", pgn, engine, "--validation", "0.999999")
 
 
 @pytest.mark.skipif(not STOCKFISH.is_file(), reason="no /usr/games/stockfish")

@@ -16,6 +16,14 @@ _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror}; name a folder") from None
+
+
 def begin_folder(folder: Path, settings: Mapping[str, object]) -> None:
     """Make a folder, or go on in one that was begun with the same settings.
 
@@ -23,9 +31,7 @@ def begin_folder(folder: Path, settings: Mapping[str, object]) -> None:
         folder: where the chunks will be.
         settings: everything that decides what they hold, not how fast they come.
     """
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file; name a folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     path = folder / "settings.json"
     asked = {
         key: str(value) if isinstance(value, Path) else value for key, value in settings.items()

@@ -101,6 +101,11 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         console.print("stopped: the same command goes on, with --games N it ends sooner")
         return 130
+    if not total.lines:
+        raise UserError(
+            f"no game to learn from in {', '.join(map(str, options.data))} beside those kept for "
+            "validation; give more games or a lower --validation"
+        )
     console.print(f"{total.positions:,} positions of {total.lines:,} lines in {options.out}")
     dropped = total.dropped + Counter({"broken game": source.problems.count})
     if dropped:

@@ -101,3 +101,7 @@ def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "name the folders" in capsys.readouterr().err
     assert main(["nnue", "merge", str(tmp_path / "all"), str(tmp_path / "none")]) == 2
     assert "there is no record file" in capsys.readouterr().err
+    (tmp_path / "file").touch()
+    first = label(tmp_path / "first", records(1), records(2))
+    assert main(["nnue", "merge", str(tmp_path / "file"), first]) == 2
+    assert "name a folder" in " ".join(capsys.readouterr().err.split())

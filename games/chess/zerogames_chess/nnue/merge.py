@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from zerogames.errors import UserError
+from zerogames_chess.chunked import make_folder
 from zerogames_chess.nnue.records import RECORD, map_records, read_header, write_records
 
 
@@ -40,13 +41,13 @@ def merge(options: tyro.conf.OmitArgPrefixes[MergeOptions]) -> int:
             raise UserError(
                 f"{folder} was labelled otherwise than {options.data[0]} ({', '.join(wrong)})"
             )
+    make_folder(options.out)
     training, validation = (
         [map_records(folder / f"{part}.zgd") for folder in options.data]
         for part in ("training", "validation")
     )
     parts, duplicates = unique_parts(training, validation)
     names = ", ".join(folder.name for folder in options.data)
-    options.out.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True)
     merged = {"origin": f"merged: {names}"[:1000], "dropped": {"duplicate": duplicates}}
     write_parts(options.out, parts, kinds[0] | merged, console)
