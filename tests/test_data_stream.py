@@ -141,6 +141,15 @@ def test_positions_are_drawn_per_game(game: Game, folder: Path) -> None:
     assert 0.15 < kept / everything < 0.35
 
 
+def test_a_folder_named_twice_gives_other_positions_each_time(game: Game, folder: Path) -> None:
+    source, twice = Source([folder], game), Source([folder, folder], game)
+    assert len(read_all(twice)) == 2 * len(read_all(source))
+    once, both = (read_all(data, Selection(keep=0.25)) for data in (source, twice))
+    assert len(both) > 1.5 * len(once)
+    unique = {planes.tobytes() for planes in both.planes}
+    assert len(unique) > 1.3 * len({planes.tobytes() for planes in once.planes})
+
+
 def test_search_targets_come_from_searched_moves_only(game: Game, tmp_path: Path) -> None:
     record = random_record(game, 1, with_search=True)
     write_shard(tmp_path / "a.parquet", [record])

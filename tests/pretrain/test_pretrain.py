@@ -123,6 +123,15 @@ def test_the_validation_set_is_held_out_and_fixed(games: Path) -> None:
     assert sum(map(len, batches[0])) == len(sets[0]) == min(40, 2 * sets[0].num_games)
     for a, b in zip(*batches, strict=True):
         assert np.array_equal(a.planes, b.planes)
+    # A folder that is named twice counts twice in training only.
+    twice = ValidationSet(
+        Source([games, games], game), dataclasses.replace(settings, positions=1000), batch_size=16
+    )
+    assert len(twice) == 2 * twice.num_games < 40 * 2
+    assert twice.num_games == sum(
+        Selection(part="validation", validation_share=0.3).wants(one.key)
+        for one in Source([games], game).games()
+    )
     few = dataclasses.replace(settings, positions=8, final_positions=40)
     last = ValidationSet(Source([games], game), few, batch_size=16)
     assert sum(map(len, last.batches())) == 8

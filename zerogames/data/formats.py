@@ -36,6 +36,7 @@ class ReplaySamples(Protocol):
         search_q: NDArray[np.float32],
         search_d: NDArray[np.float32],
         result: float,
+        is_whole: bool,
     ) -> list[bytes]:
         """A packed sample for each of the `chosen` plies."""
 

@@ -13,6 +13,9 @@ SEARCH_KINDS = ("full", "fast", "proved", "policy", "random", "none")
 """How a move was chosen: a full search, a cheap one, a proof, the raw policy, a random opening ply,
 or by no search of ours. Only `full` and `proved` moves have a policy target worth training on."""
 
+JUDGED = "judged"
+"""The `reason` of a line that was broken off and judged: its length says nothing."""
+
 VALUE_COLUMNS = tuple(
     f"{whose}_{what}" for whose in ("root", "best", "played", "raw") for what in ("q", "d", "m")
 )

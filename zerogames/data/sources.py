@@ -24,6 +24,8 @@ class Piece:
 
     format: DataFormat
     block: Block
+    copy: int = 0
+    """How many times its file was named before."""
 
 
 class Source:
@@ -103,18 +105,20 @@ class Source:
         paths = self.paths
         if order is not None:
             paths = [paths[index] for index in order.permutation(len(paths))]
+        named = Counter[Path]()
         for path in paths:
             for file in open_path(path, self.problems):
-                yield from self._pieces_of(file)
+                yield from self._pieces_of(file, named[path])
+            named[path] += 1
 
-    def _pieces_of(self, file: DataFile) -> Iterator[Piece]:
+    def _pieces_of(self, file: DataFile, copy: int) -> Iterator[Piece]:
         form = self._recognise(file)
         if form is None:
             self._pass_over(file)
             return
         try:
             for block in form.blocks(file):
-                yield Piece(form, block)
+                yield Piece(form, block, copy)
         except (UserError, OSError, EOFError) as error:
             self.problems.add(file.name, str(error))
 

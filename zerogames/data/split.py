@@ -59,12 +59,17 @@ class Selection:
             return True
         return is_validation(key, self.validation_share) == (self.part == "validation")
 
-    def choose(self, key: int, num_positions: int, epoch: int = 0) -> NDArray[np.int32]:
-        """The positions to take of a wanted game, ascending; the same for the same seed."""
+    def choose(
+        self, key: int, num_positions: int, epoch: int = 0, copy: int = 0
+    ) -> NDArray[np.int32]:
+        """The positions to take of a wanted game, ascending; the same for the same seed.
+
+        Each copy of a game gives others.
+        """
         everything = np.arange(num_positions, dtype=np.int32)
         if self.keep >= 1 and not 0 < self.per_game < num_positions:
             return everything
-        rng = np.random.Generator(np.random.PCG64([self.seed, epoch, key]))
+        rng = np.random.Generator(np.random.PCG64([self.seed, epoch, key, *[copy] * (copy > 0)]))
         if self.keep < 1:
             everything = everything[rng.random(num_positions) < self.keep]
         if 0 < self.per_game < len(everything):

@@ -232,7 +232,7 @@ class SampleStream:
                 break
             if not selection.wants(game.key):
                 continue
-            chosen = selection.choose(game.key, game.num_positions, epoch)
+            chosen = selection.choose(game.key, game.num_positions, epoch, piece.copy)
             if len(chosen) == 0:
                 continue
             try:

@@ -17,7 +17,8 @@ _ORDER = 20_240
 
 def _games(source: Source) -> Iterator[DataGame]:
     for piece in source.pieces(np.random.default_rng(_ORDER)):
-        yield from source.read(piece)
+        if piece.copy == 0:
+            yield from source.read(piece)
 
 
 class ValidationSet:

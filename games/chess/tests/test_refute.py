@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from zerogames_chess.refute import RefuteOptions, Spoilt, main, open_engine, spoilt_positions
 
-from zerogames.data.record import SEARCH_KINDS, GameRecord
+from zerogames.data.record import JUDGED, SEARCH_KINDS, GameRecord
+from zerogames.data.sample import SampleBatch, unpack
 from zerogames.data.shard import read_shard
 from zerogames.data.sources import Source
 from zerogames.data.split import is_validation
@@ -136,7 +137,7 @@ def test_only_the_engines_moves_are_learnt(pgn: Path, tmp_path: Path) -> None:
 
 def test_a_line_has_the_value_of_its_end(pgn: Path, tmp_path: Path) -> None:
     records = refute(tmp_path / "out", pgn, make_engine(tmp_path / "engine"))
-    judged = [record for record in records if record.reason == "judged"]
+    judged = [record for record in records if record.reason == JUDGED]
     assert judged
     for record in judged:
         assert record.search is not None
@@ -156,8 +157,17 @@ def test_training_reads_the_lines(pgn: Path, tmp_path: Path) -> None:
     source = Source([tmp_path / "out"], CHESS)
     found = list(source.games())
     assert [game.num_positions for game in found] == [num_learnt(record) for record in records]
-    for game in found:
-        assert len(game.samples(np.arange(game.num_positions, dtype=np.int32))) > 0
+    batch = SampleBatch.empty(8, source.shape, CHESS.spec.action_size)
+    for game, record in zip(found, records, strict=True):
+        assert record.search is not None
+        count = game.num_positions
+        samples = unpack(game.samples(np.arange(count, dtype=np.int32)), batch)
+        q = samples.search[:count, 0] - samples.search[:count, 2]
+        assert q == pytest.approx(record.search.values["best_q"][-count:])
+        assert samples.policy[:count].argmax(axis=1).tolist() == record.actions[-count:].tolist()
+        # Where a line was broken off the end of the game is not known.
+        assert record.reason == JUDGED
+        assert samples.moves_left[:count].tolist() == [-1] * count
     assert source.problems.count == 0
 
 
@@ -185,6 +195,13 @@ def test_a_stopped_run_goes_on_to_the_same_lines(pgn: Path, tmp_path: Path) -> N
     assert first.stat().st_mtime_ns == before
     with pytest.raises(UserError, match=r"other settings \(depth\)"):
         refute(tmp_path / "part", pgn, engine, "--depth", "2")
+    # Other games under the same name would shift the shards.
+    changed = tmp_path / "changed.pgn"
+    changed.write_text(pgn.read_text())
+    refute(tmp_path / "other", changed, engine)
+    changed.write_text(2 * pgn.read_text())
+    with pytest.raises(UserError, match=r"other settings \(files\)"):
+        refute(tmp_path / "other", changed, engine)
 
 
 def test_an_engine_that_dies_loses_nothing(
@@ -213,9 +230,11 @@ def test_errors_say_what_is_wrong(pgn: Path, tmp_path: Path) -> None:
         refute(tmp_path / "out", pgn, silent, "--random-moves", "0")
     with pytest.raises(UserError, match="no games: name files or folders with --data"):
         main([str(tmp_path / "out")])
+    with pytest.raises(UserError, match="whose games are read; name another"):
+        refute(pgn.parent / "out", pgn.parent, silent)
     assert not (tmp_path / "out").exists()
     engine = make_engine(tmp_path / "engine")
-    with pytest.raises(UserError, match=r"no game to learn from in .* a lower --validation"):
+    with pytest.raises(UserError, match=r"no line was made .* a lower --validation"):
         refute(tmp_path / "out", pgn, engine, "--validation", "0.999999")
 
 
@@ -230,3 +249,13 @@ def test_stockfish_takes_what_hangs(tmp_path: Path) -> None:
     assert record.result == -1
     assert record.search.values["best_q"][0] > 0.8
     assert record.search.values["best_q"][1] < -0.8
+
+
+@pytest.mark.skipif(not STOCKFISH.is_file(), reason="no /usr/games/stockfish")
+def test_a_line_that_mates_has_the_games_result(tmp_path: Path) -> None:
+    start = "6k1/5ppp/8/8/8/8/8/K2R4 w - - 0 1"
+    with open_engine(RefuteOptions(out=tmp_path)) as engine:
+        record = engine.refute(Spoilt(start, [], CHESS.parse_state(start)))
+    assert record.search is not None
+    assert (len(record.actions), record.result, record.reason) == (1, 1, "checkmate")
+    assert (record.search.values["best_q"][0], record.search.values["best_d"][0]) == (1, 0)

@@ -54,6 +54,7 @@ def replay_samples(
     search_q: NDArray[np.float32],
     search_d: NDArray[np.float32],
     result: float,
+    is_whole: bool,
 ) -> list[bytes]: ...
 def write_chunk(
     state: State,

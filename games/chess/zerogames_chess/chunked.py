@@ -37,7 +37,10 @@ def begin_folder(folder: Path, settings: Mapping[str, object]) -> None:
         key: str(value) if isinstance(value, Path) else value for key, value in settings.items()
     }
     if path.exists():
-        known = json.loads(path.read_text())
+        try:
+            known = dict(json.loads(path.read_text()))
+        except (OSError, ValueError, TypeError):
+            raise UserError(f"{path} is damaged; use another folder") from None
         if known != asked:
             wrong = ", ".join(sorted(key for key in asked if known.get(key) != asked[key]))
             raise UserError(
@@ -57,13 +60,17 @@ def in_processes(
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context, initializer=_end_with_parent) as pool:
         running: set[Future[_Result]] = set()
-        for job in jobs:
-            running.add(pool.submit(work, job))
-            # A few chunks in flight keep every process busy and the memory small.
-            if len(running) >= 2 * processes:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in done)
-        yield from (future.result() for future in running)
+        try:
+            for job in jobs:
+                running.add(pool.submit(work, job))
+                # A few chunks in flight keep every process busy and the memory small.
+                if len(running) >= 2 * processes:
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    yield from (future.result() for future in done)
+            yield from (future.result() for future in running)
+        finally:
+            # After Ctrl-C or an error nothing that waits is begun.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _end_with_parent() -> None:

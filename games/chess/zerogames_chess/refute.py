@@ -6,6 +6,7 @@ plays on. Nothing is to be learnt from the moves before its own; they are kept b
 the last positions, too.
 """
 
+import hashlib
 import random
 import time
 from collections import Counter, deque
@@ -20,7 +21,7 @@ import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from zerogames.data.record import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
+from zerogames.data.record import JUDGED, SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
 from zerogames.data.shard import read_shard, write_shard
 from zerogames.data.sources import Source
 from zerogames.data.split import is_validation
@@ -92,6 +93,7 @@ def main(argv: Sequence[str]) -> int:
     settings = asdict(options) | {
         "engine": name,
         "data": [str(path) for path in options.data],
+        "files": _fingerprint(source.paths),
     }
     for irrelevant in ("out", "processes", "games"):
         del settings[irrelevant]
@@ -101,20 +103,23 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         console.print("stopped: the same command goes on, with --games N it ends sooner")
         return 130
+    dropped = total.dropped + Counter({"unreadable game": source.problems.count})
+    left_out = ", ".join(f"{count:,} {what}" for what, count in dropped.items()) or "nothing"
     if not total.lines:
         raise UserError(
-            f"no game to learn from in {', '.join(map(str, options.data))} beside those kept for "
-            "validation; give more games or a lower --validation"
+            f"no line was made (left out: {left_out}, and games kept for validation); give more "
+            "games or a lower --validation"
         )
-    console.print(f"{total.positions:,} positions of {total.lines:,} lines in {options.out}")
-    dropped = total.dropped + Counter({"broken game": source.problems.count})
+    lines = [f"{total.positions:,} positions of {total.lines:,} lines in {options.out}"]
     if dropped:
-        console.print("left out: " + ", ".join(f"{n:,} {what}" for what, n in dropped.items()))
+        lines.append(f"left out: {left_out}")
     if total.restarts:
-        console.print(f"the engine was started again {total.restarts} times")
-    console.print(
-        f"next: zerogames pretrain --data GAMES {options.out} --trainer.search-value-share 1"
+        lines.append(f"the engine was started again {total.restarts} times")
+    lines.append(
+        f"next: zerogames pretrain --data GAMES {options.out} --trainer.search-value-share 1 "
+        "--out RUN"
     )
+    console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
     return 0
 
 
@@ -127,6 +132,17 @@ def _check(options: RefuteOptions) -> None:
         raise UserError(f"validation {options.validation}: must be from 0 to below 1")
     if not options.data:
         raise UserError("no games: name files or folders with --data")
+    for path in options.data:
+        if options.out.resolve().is_relative_to(path.resolve()):
+            raise UserError(f"{options.out} lies in {path}, whose games are read; name another")
+
+
+def _fingerprint(paths: Sequence[Path]) -> str:
+    """Of names and sizes: shards are numbered by the order of the games in all files."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path.name}|{path.stat().st_size}\n".encode())
+    return digest.hexdigest()[:16]
 
 
 def _make_all(options: RefuteOptions, source: Source, console: Console) -> ChunkResult:
@@ -171,10 +187,11 @@ def _training_games(options: RefuteOptions, source: Source) -> Iterator[GameReco
                 record = game.record()
             except UserError as error:
                 source.problems.add(game.name, str(error))
+                continue
+            if record.game == "chess":
+                yield record
             else:
-                # Engines are told of no other rules.
-                if record.game == "chess":
-                    yield record
+                source.problems.add(game.name, f"{record.game} is not refuted")
 
 
 def _make_chunk(job: _Job) -> ChunkResult:
@@ -185,7 +202,12 @@ def _make_chunk(job: _Job) -> ChunkResult:
         records = read_shard(path)
         return ChunkResult(len(records), sum(map(_num_learnt, records)), is_new=False)
     result = ChunkResult()
-    starts = deque(start for game in games for start in spoilt_positions(game, options))
+    starts = deque[Spoilt]()
+    for game in games:
+        try:
+            starts += spoilt_positions(game, options)
+        except UserError:  # a shard may hold any numbers for moves
+            result.dropped["broken game"] += 1
     records = []
     died_at: Spoilt | None = None
     while starts:
@@ -289,7 +311,7 @@ class Refuter:
         if state.result is None:
             _, q, draw = self._ask(state, self.options.judge_depth)
             q = q if state.to_play == 0 else -q
-            reason = "judged"
+            reason = JUDGED
         else:
             q, draw, reason = state.result, 1 - abs(state.result), state.end_reason
         win_or_loss = (1 - draw + abs(q)) / 2

@@ -32,12 +32,16 @@ class UciClient:
             )
         except OSError as error:
             raise EngineDied(str(error)) from None
-        self._send("uci")
-        for line in self._read_until("uciok"):
-            if line.startswith("id name "):
-                self.name = line[8:].strip()
-            elif line.startswith("option name "):
-                self.options.add(line[12:].partition(" type ")[0])
+        try:
+            self._send("uci")
+            for line in self._read_until("uciok"):
+                if line.startswith("id name "):
+                    self.name = line[8:].strip()
+                elif line.startswith("option name "):
+                    self.options.add(line[12:].partition(" type ")[0])
+        except EngineDied:
+            self.close()
+            raise
 
     def __enter__(self) -> "UciClient":
         return self

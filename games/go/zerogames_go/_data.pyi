@@ -30,4 +30,5 @@ def replay_samples(
     search_q: NDArray[np.float32],
     search_d: NDArray[np.float32],
     result: float,
+    is_whole: bool,
 ) -> list[bytes]: ...

@@ -37,12 +37,17 @@ void bind_replay(nanobind::module_& m) {
       [](const G& state, std::string_view encoding_name, Vector<Action> actions,
          Vector<std::int32_t> chosen, Vector<std::int64_t> policy_offsets,
          Vector<Action> policy_actions, Vector<float> policy_targets, Vector<float> search_q,
-         Vector<float> search_d, float result) {
+         Vector<float> search_d, float result, bool is_whole) {
         const auto encoding = G::parse_encoding(encoding_name);
-        const Replay game{as_span(actions),        as_span(chosen),
-                          as_span(policy_offsets), as_span(policy_actions),
-                          as_span(policy_targets), as_span(search_q),
-                          as_span(search_d),       result};
+        const Replay game{as_span(actions),
+                          as_span(chosen),
+                          as_span(policy_offsets),
+                          as_span(policy_actions),
+                          as_span(policy_targets),
+                          as_span(search_q),
+                          as_span(search_d),
+                          result,
+                          is_whole};
         SampleList samples;
         {
           const nb::gil_scoped_release released;
@@ -52,7 +57,7 @@ void bind_replay(nanobind::module_& m) {
       },
       nb::arg("state"), nb::arg("encoding"), nb::arg("actions"), nb::arg("chosen"),
       nb::arg("policy_offsets"), nb::arg("policy_actions"), nb::arg("policy_targets"),
-      nb::arg("search_q"), nb::arg("search_d"), nb::arg("result"));
+      nb::arg("search_q"), nb::arg("search_d"), nb::arg("result"), nb::arg("is_whole"));
 }
 
 }  // namespace zerogames

@@ -16,7 +16,8 @@ struct Replay {
   std::span<const float> policy_targets;
   std::span<const float> search_q;  ///< [plies] or empty; NaN where unknown
   std::span<const float> search_d;
-  float result = 0;  ///< first player's view, -1 to 1
+  float result = 0;      ///< first player's view, -1 to 1
+  bool is_whole = true;  ///< false for a line that was broken off: its end is not the game's
 };
 
 /// Replays a game from `state` and adds a sample for each chosen ply. Throws Error if a move or a
@@ -52,7 +53,7 @@ void replay_samples(G state, const typename G::Encoding& encoding, const Replay&
       values.search_q = searched ? game.search_q[ply] : values.result_q;
       values.search_d =
           searched ? (std::isnan(game.search_d[ply]) ? 0.0F : game.search_d[ply]) : values.result_d;
-      values.moves_left = static_cast<float>(plies - ply);
+      values.moves_left = game.is_whole ? static_cast<float>(plies - ply) : -1.0F;
       values.ply = static_cast<float>(ply);
       std::span<const Action> policy_actions(&action, 1);
       std::span<const float> policy(&one, 1);
