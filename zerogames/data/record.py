@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,23 @@ class SearchColumns:
     """KL divergence of the target from the root's prior (with noise), nats; NaN where unknown."""
     kinds: NDArray[np.uint8]
     """Index into `SEARCH_KINDS`."""
+
+    @classmethod
+    def values_only(
+        cls, values: Mapping[str, NDArray[np.float32]], kinds: NDArray[np.uint8]
+    ) -> Self:
+        """Columns without policies; values that are not given are unknown."""
+        plies = len(kinds)
+        unknown = np.full(plies, np.nan, np.float32)
+        return cls(
+            policy_offsets=np.zeros(plies + 1, np.int64),
+            policy_actions=np.empty(0, np.int32),
+            policy_visits=np.empty(0, np.int32),
+            policy_targets=np.empty(0, np.float32),
+            values={name: values.get(name, unknown) for name in VALUE_COLUMNS},
+            surprise=unknown,
+            kinds=kinds,
+        )
 
     @property
     def plies(self) -> int:
@@ -98,6 +116,11 @@ class GameRecord:
     comments: Mapping[int, str] = field(default_factory=dict)
     """By ply: the text after the move with that index; -1 for the text before the first.
     Not kept in shards."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the last move is the game's last."""
+        return self.reason != JUDGED
 
     def start_state(self, game: Game) -> State:
         """The position before the first action."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.data.formats import ReadContext
-from zerogames.data.record import JUDGED, SEARCH_KINDS, GameRecord
+from zerogames.data.record import SEARCH_KINDS, GameRecord
 from zerogames.data.returns import lambda_returns
 from zerogames.data.sample import pack_sample
 from zerogames.errors import UserError
@@ -90,7 +90,7 @@ class RecordGame:
             q,
             d,
             record.result,
-            record.reason != JUDGED,
+            record.is_whole,
         )
 
     def _search_values(self, game: Game) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -136,7 +136,7 @@ class RecordGame:
                         policy=targets,
                         result=result,
                         search=found,
-                        moves_left=-1 if record.reason == JUDGED else len(record.actions) - ply,
+                        moves_left=len(record.actions) - ply if record.is_whole else -1,
                         ply=ply,
                     )
                 )

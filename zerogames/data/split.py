@@ -69,7 +69,9 @@ class Selection:
         everything = np.arange(num_positions, dtype=np.int32)
         if self.keep >= 1 and not 0 < self.per_game < num_positions:
             return everything
-        rng = np.random.Generator(np.random.PCG64([self.seed, epoch, key, *[copy] * (copy > 0)]))
+        # The first copy draws as it did before there were others.
+        entropy = [self.seed, epoch, key, copy] if copy else [self.seed, epoch, key]
+        rng = np.random.Generator(np.random.PCG64(entropy))
         if self.keep < 1:
             everything = everything[rng.random(num_positions) < self.keep]
         if 0 < self.per_game < len(everything):

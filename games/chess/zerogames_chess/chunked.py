@@ -4,10 +4,15 @@ import json
 import multiprocessing
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from zerogames.atomic import write_text_atomically
 from zerogames.errors import UserError
@@ -48,6 +53,27 @@ def begin_folder(folder: Path, settings: Mapping[str, object]) -> None:
             )
     else:
         write_text_atomically(path, json.dumps(asked, indent=1, sort_keys=True))
+
+
+@contextmanager
+def chunk_bar(title: str, chunks: int, console: Console) -> Iterator[Callable[[int], None]]:
+    """A bar; what it gives is called after each chunk with the positions made since the start."""
+    began = time.monotonic()
+    with Progress(
+        TextColumn(title),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=console,
+    ) as progress:
+        task = progress.add_task(title, total=chunks, rate="")
+
+        def advance(made: int) -> None:
+            rate = made / max(1e-9, time.monotonic() - began)
+            progress.update(task, advance=1, rate=f"{rate:,.0f} positions/s")
+
+        yield advance
 
 
 def in_processes(

@@ -8,7 +8,6 @@ the last positions, too.
 
 import hashlib
 import random
-import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,17 +18,16 @@ from pathlib import Path
 import numpy as np
 import tyro
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from zerogames.data.record import JUDGED, SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
+from zerogames.data.record import JUDGED, SEARCH_KINDS, GameRecord, SearchColumns
 from zerogames.data.shard import read_shard, write_shard
 from zerogames.data.sources import Source
 from zerogames.data.split import is_validation
 from zerogames.errors import UserError
 from zerogames.game import Game, State, play_actions
 from zerogames.registry import get_game
-from zerogames_chess.chunked import begin_folder, in_processes
-from zerogames_chess.uci_client import EngineDied, UciClient
+from zerogames_chess.chunked import begin_folder, chunk_bar, in_processes
+from zerogames_chess.uci_client import EngineDied, UciClient, start_engine
 
 _NOT_LEARNT, _LEARNT = SEARCH_KINDS.index("random"), SEARCH_KINDS.index("none")
 _MOST_RESTARTS = 20
@@ -147,24 +145,15 @@ def _fingerprint(paths: Sequence[Path]) -> str:
 
 def _make_all(options: RefuteOptions, source: Source, console: Console) -> ChunkResult:
     """Run all chunks under a bar."""
-    total, began, made = ChunkResult(), time.monotonic(), 0
-    with Progress(
-        TextColumn("refuting"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=console,
-    ) as progress:
-        task = progress.add_task("refute", total=_num_chunks(options), rate="")
+    total, made = ChunkResult(), 0
+    with chunk_bar("refuting", _num_chunks(options), console) as advance:
         for result in in_processes(_make_chunk, _jobs(options, source), options.processes):
             total.lines += result.lines
             total.positions += result.positions
             total.dropped += result.dropped
             total.restarts += result.restarts
             made += result.positions * result.is_new
-            rate = made / max(1e-9, time.monotonic() - began)
-            progress.update(task, advance=1, rate=f"{rate:,.0f} positions/s")
+            advance(made)
     return total
 
 
@@ -273,11 +262,7 @@ def spoilt_positions(record: GameRecord, options: RefuteOptions) -> list[Spoilt]
 @contextmanager
 def open_engine(options: RefuteOptions) -> Iterator["Refuter"]:
     """Start the engine; it is stopped in the end."""
-    try:
-        client = UciClient(options.engine)
-    except EngineDied as error:
-        raise UserError(f"{options.engine} does not start as a UCI engine: {error}") from None
-    with client:
+    with start_engine(options.engine) as client:
         if "UCI_ShowWDL" not in client.options:
             raise UserError(f"'{client.name}' does not tell its chances (UCI_ShowWDL)")
         client.set_option("Threads", 1)
@@ -339,16 +324,8 @@ class Refuter:
 def _columns(before: int, to_play: int, length: int, q: float, draw: float) -> SearchColumns:
     """A line after other moves, with the first player's value of its end for each of its plies."""
     plies = before + length
-    unknown = np.full(plies, np.nan, np.float32)
-    best_q, best_d = unknown.copy(), unknown.copy()
+    best_q, best_d = np.full((2, plies), np.nan, np.float32)
     best_q[before:] = np.where((np.arange(length) + to_play) % 2 == 0, q, -q)
     best_d[before:] = draw
-    return SearchColumns(
-        policy_offsets=np.zeros(plies + 1, np.int64),
-        policy_actions=np.empty(0, np.int32),
-        policy_visits=np.empty(0, np.int32),
-        policy_targets=np.empty(0, np.float32),
-        values=dict.fromkeys(VALUE_COLUMNS, unknown) | {"best_q": best_q, "best_d": best_d},
-        surprise=unknown,
-        kinds=np.where(np.arange(plies) < before, _NOT_LEARNT, _LEARNT).astype(np.uint8),
-    )
+    kinds = np.where(np.arange(plies) < before, _NOT_LEARNT, _LEARNT).astype(np.uint8)
+    return SearchColumns.values_only({"best_q": best_q, "best_d": best_d}, kinds)

@@ -6,6 +6,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from zerogames.errors import UserError
+
 MAX_LINE = 1 << 20
 
 
@@ -137,3 +139,11 @@ class UciClient:
         if len(self._buffer) > MAX_LINE:
             raise EngineDied("a line without an end")
         self._lines += [line.decode("utf-8", "replace").strip() for line in whole]
+
+
+def start_engine(command: Path) -> UciClient:
+    """Start what a user named as an engine."""
+    try:
+        return UciClient(command)
+    except EngineDied as error:
+        raise UserError(f"{command} does not start as a UCI engine: {error}") from None

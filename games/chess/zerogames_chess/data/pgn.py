@@ -7,7 +7,7 @@ import numpy as np
 
 from zerogames.data.files import DataFile
 from zerogames.data.formats import Block, DataGame, ReadContext
-from zerogames.data.record import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
+from zerogames.data.record import SEARCH_KINDS, GameRecord, SearchColumns
 from zerogames.data.record_game import RecordGame
 from zerogames.data.text_blocks import cut_text
 from zerogames_chess import _data
@@ -71,20 +71,8 @@ def _search(game: _data.PgnGame) -> SearchColumns | None:
     values = game.values
     if len(values) == 0 or np.isnan(values).all():
         return None
-    plies = len(values)
-    unknown = np.full(plies, np.nan, np.float32)
-    return SearchColumns(
-        policy_offsets=np.zeros(plies + 1, np.int64),
-        policy_actions=np.empty(0, np.int32),
-        policy_visits=np.empty(0, np.int32),
-        policy_targets=np.empty(0, np.float32),
-        values={
-            name: values if name in ("root_q", "best_q", "played_q") else unknown
-            for name in VALUE_COLUMNS
-        },
-        surprise=unknown,
-        kinds=np.full(plies, _NONE, np.uint8),
-    )
+    columns = dict.fromkeys(("root_q", "best_q", "played_q"), values)
+    return SearchColumns.values_only(columns, np.full(len(values), _NONE, np.uint8))
 
 
 def _players(game: _data.PgnGame) -> str:

@@ -6,7 +6,6 @@ whose engine dies goes on where it was, and gives the same records as one that w
 
 import hashlib
 import random
-import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -18,10 +17,9 @@ import numpy as np
 import tyro
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from zerogames.errors import UserError
-from zerogames_chess.chunked import begin_folder, in_processes
+from zerogames_chess.chunked import begin_folder, chunk_bar, in_processes
 from zerogames_chess.nnue.games import PlayedGame, read_games
 from zerogames_chess.nnue.labels import (
     Labeller,
@@ -164,23 +162,11 @@ def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
 
 def _label(options: DataOptions, units: float, console: Console) -> list[ChunkResult]:
     """Run all chunks under a bar."""
-    began = time.monotonic()
     results: list[ChunkResult] = []
-    with Progress(
-        TextColumn("labelling"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=console,
-    ) as progress:
-        total = -(-options.games // options.chunk)
-        task = progress.add_task("label", total=total, rate="")
+    with chunk_bar("labelling", -(-options.games // options.chunk), console) as advance:
         for result in _run_chunks(options, units):
             results.append(result)
-            looked_at = sum(r.kept + sum(r.dropped.values()) for r in results if r.engine)
-            rate = looked_at / max(1e-9, time.monotonic() - began)
-            progress.update(task, advance=1, rate=f"{rate:,.0f} positions/s")
+            advance(sum(r.kept + sum(r.dropped.values()) for r in results if r.engine))
     return results
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import chess
 
 from zerogames.errors import UserError
-from zerogames_chess.uci_client import EngineDied, UciClient
+from zerogames_chess.uci_client import EngineDied, UciClient, start_engine
 
 MATE = 32_000
 """A mate's score in centipawns; no quiet score comes near."""
@@ -60,11 +60,7 @@ class Labeller:
     @contextmanager
     def open(self) -> Iterator["OpenLabeller"]:
         """Start the engine; it is stopped in the end."""
-        try:
-            client = UciClient(self.engine)
-        except EngineDied as error:
-            raise UserError(f"{self.engine} does not start as a UCI engine: {error}") from None
-        with client:
+        with start_engine(self.engine) as client:
             client.set_option("Threads", 1)
             if self.static and not client.name.startswith("Stockfish"):
                 raise UserError(f"--static needs Stockfish's `eval`, which '{client.name}' lacks")

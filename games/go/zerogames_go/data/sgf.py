@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from zerogames.data.files import DataFile
 from zerogames.data.formats import Block, DataGame, ReadContext
-from zerogames.data.record import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
+from zerogames.data.record import SEARCH_KINDS, GameRecord, SearchColumns
 from zerogames.data.record_game import RecordGame
 from zerogames.data.text_blocks import cut_text
 from zerogames.errors import UserError
@@ -78,21 +78,13 @@ def _search(record: GameRecord) -> SearchColumns | None:
 
 def values_only(values: NDArray[np.float32], draws: NDArray[np.float32]) -> SearchColumns:
     """Search columns that hold nothing but q and d of the mover."""
-    plies = len(values)
-    unknown = np.full(plies, np.nan, np.float32)
-    known = {"q": values, "d": draws}
-    return SearchColumns(
-        policy_offsets=np.zeros(plies + 1, np.int64),
-        policy_actions=np.empty(0, np.int32),
-        policy_visits=np.empty(0, np.int32),
-        policy_targets=np.empty(0, np.float32),
-        values={
-            name: known.get(name[-1], unknown) if not name.startswith("raw") else unknown
-            for name in VALUE_COLUMNS
-        },
-        surprise=unknown,
-        kinds=np.full(plies, SEARCH_KINDS.index("none"), np.uint8),
-    )
+    columns = {
+        f"{whose}_{what}": column
+        for whose in ("root", "best", "played")
+        for what, column in (("q", values), ("d", draws))
+    }
+    kinds = np.full(len(values), SEARCH_KINDS.index("none"), np.uint8)
+    return SearchColumns.values_only(columns, kinds)
 
 
 def _black_to_move(record: GameRecord, ply: int) -> bool:
