@@ -20,7 +20,7 @@ from zerogames.evaluate import Evaluator, open_evaluator
 from zerogames.game import Game, State
 from zerogames.nets import build_model, save_net
 from zerogames.search import DEFAULT_BATCH, Search, new_search
-from zerogames.search_settings import search_preset
+from zerogames.search.settings import search_preset
 
 
 @dataclass

@@ -7,7 +7,7 @@ from measure import report
 
 from zerogames import game_names, get_game
 from zerogames.search import new_search
-from zerogames.search_settings import search_preset
+from zerogames.search.settings import search_preset
 
 TARGETS = {"connect4": 1.5e6, "othello": None, "chess": 250e3, "go:size=9": 300e3, "go": 100e3}
 SIMULATIONS = 800

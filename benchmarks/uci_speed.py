@@ -22,7 +22,7 @@ import zerogames
 from zerogames.engine import Thinker, ThinkLimits
 from zerogames.evaluate import Evaluator, open_evaluator
 from zerogames.nets import build_model, save_net
-from zerogames.search_settings import search_preset
+from zerogames.search.settings import search_preset
 
 POSITIONS = (
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",

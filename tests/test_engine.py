@@ -27,7 +27,7 @@ from zerogames.errors import UserError
 from zerogames.evaluate import ConstantEvaluator, Evaluation, RandomEvaluator
 from zerogames.game import Game, State
 from zerogames.registry import get_game
-from zerogames.search_settings import search_preset
+from zerogames.search.settings import search_preset
 
 GAME = get_game("connect4")
 CALM = Leaders(

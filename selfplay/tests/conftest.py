@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from zerogames.search import FinishedGame, Pool, Search
+from zerogames.search import FinishedGame, Pool, Search, take_finished
 
 # The tests import small_runs.py beside them.
 sys.path.insert(0, str(Path(__file__).parent))
@@ -67,7 +67,7 @@ def play() -> Callable[..., list[FinishedGame]]:
         while not pool.done:
             planes = pool.collect()
             pool.apply(*evaluate(planes))
-            games += pool.take_finished()
+            games += take_finished(pool)
         return sorted(games, key=lambda game: game.index)
 
     return play

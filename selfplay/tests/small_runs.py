@@ -13,7 +13,7 @@ from zerogames_selfplay.training.journal import read_lines
 from zerogames_selfplay.training.settings import RatingSettings, TrainSettings
 
 from zerogames.data.shard import read_shard, shard_paths
-from zerogames.search_settings import PoolSettings, search_preset
+from zerogames.search.settings import PoolSettings, search_preset
 from zerogames.train import TrainerSettings, WindowSettings
 
 

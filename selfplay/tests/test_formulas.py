@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerogames import UserError, _search
-from zerogames.search_settings import PoolSettings, SearchSettings, search_preset
+from zerogames import UserError
+from zerogames.search import _search
+from zerogames.search.settings import PoolSettings, SearchSettings, search_preset
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from zerogames import UserError, get_game
 from zerogames.data.record import SEARCH_KINDS
 from zerogames.search import FinishedGame, new_pool
-from zerogames.search_settings import PoolSettings, SearchSettings, search_preset
+from zerogames.search.settings import PoolSettings, SearchSettings, search_preset
 
 CONNECT4 = get_game("connect4")
 SMALL = search_preset("alphazero", simulations=24, cache_mebibytes=1)

@@ -10,7 +10,7 @@ import pytest
 from zerogames_selfplay.settings import SelfplaySettings
 
 from zerogames.data.shard import read_shard
-from zerogames.search_settings import PoolSettings, search_preset
+from zerogames.search.settings import PoolSettings, search_preset
 
 ray = pytest.importorskip("ray")
 pytestmark = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from zerogames import get_game
 from zerogames.game import State
 from zerogames.search import new_search
-from zerogames.search_settings import SearchSettings
+from zerogames.search.settings import SearchSettings
 
 Net = Callable[[State], tuple[list[float], float]]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from zerogames import UserError, get_game
 from zerogames.evaluate import RandomEvaluator
 from zerogames.search import Search, new_search
-from zerogames.search_settings import SearchSettings, search_preset
+from zerogames.search.settings import SearchSettings, search_preset
 
 CONNECT4 = get_game("connect4")
 PLAIN = SearchSettings(noise="none", simulations=200)

@@ -19,7 +19,7 @@ import zerogames
 from zerogames.cli import main
 from zerogames.data import GameRecord
 from zerogames.data.shard import read_shard, shard_paths
-from zerogames.search_settings import PoolSettings, search_preset
+from zerogames.search.settings import PoolSettings, search_preset
 
 
 def settings(out: Path, **changes: object) -> SelfplaySettings:

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from zerogames import _search
-from zerogames.search import Search
-from zerogames.search_settings import SearchSettings
+from zerogames.search import Search, _search
+from zerogames.search.settings import SearchSettings
 
 ROOT_LOGITS = (1.0, 0.5, 0.0, -0.5)
 

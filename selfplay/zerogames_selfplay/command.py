@@ -17,7 +17,7 @@ from zerogames.config import find_config, parse_arguments, read_settings, take_o
 from zerogames.errors import UserError
 from zerogames.identity import split_identity
 from zerogames.registry import get_game
-from zerogames.search_settings import search_preset
+from zerogames.search.settings import search_preset
 from zerogames_selfplay.counts import Counts
 from zerogames_selfplay.lane import Share
 from zerogames_selfplay.panel import Panel, print_summary

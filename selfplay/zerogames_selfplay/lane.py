@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from zerogames.data import GameRecord
 from zerogames.evaluate import Evaluator
 from zerogames.game import Game, State
-from zerogames.search import Pool, new_pool
+from zerogames.search import Pool, new_pool, take_finished
 from zerogames_selfplay.counts import Counts
 from zerogames_selfplay.settings import SelfplaySettings
 
@@ -126,7 +126,7 @@ class Lane:
         planes = self._pool.collect()
         if len(planes):
             self._pool.apply(*self._evaluator.evaluate(planes))
-        for game in self._pool.take_finished():
+        for game in take_finished(self._pool):
             self._finished.put(
                 game.record(self._game, starts=self._starts, net=self._evaluator.version)
             )

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zerogames.errors import UserError
-from zerogames.search_settings import PoolSettings, SearchSettings, search_preset
+from zerogames.search.settings import PoolSettings, SearchSettings, search_preset
 
 
 @dataclass(frozen=True, kw_only=True)

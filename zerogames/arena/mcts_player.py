@@ -1,4 +1,4 @@
-"""Monte Carlo tree search without a net: uniform priors, random rollouts (`zerogames.rollouts`)."""
+"""Monte Carlo tree search without a net: uniform priors and random rollouts."""
 
 import math
 import time
@@ -8,7 +8,7 @@ import numpy as np
 from zerogames.arena.players import Choice, Limits, PlayerKind, Position
 from zerogames.errors import UserError
 from zerogames.game import Game
-from zerogames.rollouts import new_rollouts
+from zerogames.search.rollouts import new_rollouts
 
 _ROLLOUTS_BETWEEN_LOOKS = 32
 """At the clock; a rollout takes from a microsecond to several milliseconds."""

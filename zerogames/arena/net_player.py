@@ -29,7 +29,7 @@ from zerogames.game import Game
 from zerogames.nets.foreign import net_suffixes, resolve_net
 from zerogames.nets.net_info import read_net_info
 from zerogames.nets.spec import NetSpec
-from zerogames.search_settings import search_preset
+from zerogames.search.settings import search_preset
 
 _MOST_NODES = 1_000_000_000
 _OVERHEAD_S = 0.05

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from zerogames import _samples
+from zerogames.data import _samples
 from zerogames.game import Game, State, Symmetry
 
 SAMPLE_HEADER = struct.Struct("<6H7f")

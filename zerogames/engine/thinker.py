@@ -16,7 +16,7 @@ from zerogames.engine.thought import MoveThought, ThinkLimits, Thought
 from zerogames.evaluate.evaluator import Evaluation, Evaluator, OverlappingEvaluator
 from zerogames.game import Game, State
 from zerogames.search import DEFAULT_BATCH, Search, new_search
-from zerogames.search_settings import SearchSettings
+from zerogames.search.settings import SearchSettings
 
 UNBOUNDED = 1_000_000_000
 """Nodes where none are given; the settings' `max_nodes` still holds."""

@@ -11,8 +11,8 @@ from zerogames.engine.thought import ThinkLimits
 from zerogames.evaluate import Evaluator
 from zerogames.game import Game, State
 from zerogames.nets.spec import NetSpec
-from zerogames.rollouts import new_rollouts
-from zerogames.search_settings import search_preset
+from zerogames.search.rollouts import new_rollouts
+from zerogames.search.settings import search_preset
 
 LEVELS = (1, 5, 15, 30, 60, 120, 250, 500, 1000, 2000)
 """Nodes a move of the levels 1 to 10."""

@@ -7,7 +7,7 @@ from zerogames.evaluate import open_evaluator
 from zerogames.game import parse_position
 from zerogames.nets.shipped import shipped_net
 from zerogames.search import new_search
-from zerogames.search_settings import search_preset
+from zerogames.search.settings import search_preset
 
 POSITIONS = Path(__file__).parent / "data" / "connect4_positions.txt"
 VALUES = {"+": 1, "0": 0, "-": -1}

@@ -16,7 +16,7 @@ from zerogames.game import Game
 from zerogames.identity import split_identity
 from zerogames.interrupt import stop_on_signals
 from zerogames.registry import get_game
-from zerogames.search_settings import search_preset
+from zerogames.search.settings import search_preset
 from zerogames_selfplay.training.folder import (
     TrainFolder,
     open_folder,

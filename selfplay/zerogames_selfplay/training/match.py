@@ -20,7 +20,7 @@ from zerogames.arena.time_control import TimeControl
 from zerogames.evaluate import Evaluator
 from zerogames.game import Game, State
 from zerogames.search import Search, new_search
-from zerogames.search_settings import SearchSettings, search_preset
+from zerogames.search.settings import SearchSettings, search_preset
 
 _LEAVES = 4
 """Per game and batch: few, so that a search of few visits is as good as one by one."""

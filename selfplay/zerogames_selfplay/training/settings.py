@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zerogames.errors import UserError
-from zerogames.search_settings import PoolSettings, SearchSettings, search_preset
+from zerogames.search.settings import PoolSettings, SearchSettings, search_preset
 from zerogames.train import TrainerSettings, WindowSettings
 from zerogames_selfplay.settings import SelfplaySettings
 

@@ -14,7 +14,7 @@ from zerogames.engine.thought import win_draw_loss
 from zerogames.errors import UserError
 from zerogames.evaluate import EVALUATOR_KINDS, PRECISIONS, Evaluator, open_evaluator
 from zerogames.registry import get_game
-from zerogames.search_settings import SearchSettings, search_preset
+from zerogames.search.settings import SearchSettings, search_preset
 from zerogames_chess._native import State
 from zerogames_chess.uci.engine import BestMove, Report, SearchOrder
 from zerogames_chess.uci.options import Option, OptionValue

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from zerogames.search_settings import SearchSettings, search_preset
+from zerogames.search.settings import SearchSettings, search_preset
 
 MAX_THREADS = 512
 MAX_BATCH = 1024

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from zerogames.search_settings import SearchSettings, search_preset
+from zerogames.search.settings import SearchSettings, search_preset
 
 DEFAULT_NODES = 800
 """A move, where neither nodes nor time nor a clock says how much to think."""

@@ -1,8 +1,8 @@
 #pragma once
 
 // One binding for every native game: `<Name>Search`, `<Name>Pool` and `<Name>Rollouts`, also found
-// as the attributes `Search`, `Pool` and `Rollouts` of the state's class (see zerogames/search.py
-// and zerogames/rollouts.py for what they promise).
+// as the attributes `Search`, `Pool` and `Rollouts` of the state's class (see
+// zerogames/search/ for what they promise).
 //
 //   auto state = zerogames::bind_state<ConnectFour>(m, "ConnectFour");
 //   zerogames::bind_search<ConnectFour>(m, "ConnectFour");
@@ -266,8 +266,8 @@ struct BoundPool {
     without_gil<G>([&] { pool.apply(logits, outcome, length); });
   }
 
+  /// One dictionary of numbers and columns for each game; zerogames/search/finished.py names them.
   nb::list take_finished() {
-    const nb::object make = nb::module_::import_("zerogames.search").attr("_finished_game");
     nb::list games;
     for (const GameLog& log : pool.take_finished()) {
       nb::dict fields;
@@ -298,7 +298,7 @@ struct BoundPool {
       fields["policy_actions"] = to_array(log.searched_actions);
       fields["policy_visits"] = to_array(log.visits);
       fields["policy_targets"] = to_array(log.targets);
-      games.append(make(fields));
+      games.append(fields);
     }
     return games;
   }

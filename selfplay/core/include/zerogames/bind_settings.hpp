@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads the frozen dataclasses of zerogames/search_settings.py into their native twins.
+// Reads the frozen dataclasses of zerogames/search/settings.py into their native twins.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>

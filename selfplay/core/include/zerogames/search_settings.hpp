@@ -14,7 +14,7 @@ enum class Noise { kNone, kDirichlet, kShaped };
 enum class TemperatureSchedule { kStep, kLinear, kHalfLife };
 
 /// Every setting of a search as X(type, name, default). Meaning and unit of each are documented
-/// once, in zerogames/search_settings.py, whose defaults a test compares with these.
+/// once, in zerogames/search/settings.py, whose defaults a test compares with these.
 #define ZEROGAMES_SEARCH_SETTINGS(X)                                       \
   X(Algorithm, algorithm, Algorithm::kPuct)                                \
   X(int, simulations, 800)                                                 \
@@ -106,7 +106,7 @@ struct SearchSettings {
 };
 
 /// How the pool plays its games, as X(type, name, default); documented in
-/// zerogames/search_settings.py.
+/// zerogames/search/settings.py.
 #define ZEROGAMES_POOL_SETTINGS(X)         \
   X(int, parallel_games, 64)               \
   X(int, max_plies, 0)                     \

@@ -1,9 +1,10 @@
 from collections.abc import Sequence
 
 from zerogames.game import State
-from zerogames.rollouts import Rollouts
-from zerogames.search import Pool, Search
-from zerogames.search_settings import PoolSettings, SearchSettings
+from zerogames.search.pool import Pool
+from zerogames.search.rollouts import Rollouts
+from zerogames.search.search import Search
+from zerogames.search.settings import PoolSettings, SearchSettings
 
 class PythonGame:
     def __init__(self, state: State, action_size: int) -> None: ...

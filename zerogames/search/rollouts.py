@@ -8,8 +8,8 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from zerogames import _search
 from zerogames.game import Game, State
+from zerogames.search import _search
 
 
 class Rollouts(Protocol):
