@@ -22,7 +22,7 @@ from rich.table import Table
 from zerogames import Game, get_game
 from zerogames.evaluate import Evaluator
 from zerogames.evaluate.int8_ import open_int8
-from zerogames.evaluate.native_ import NativeEvaluator, is_native, open_native
+from zerogames.evaluate.native_ import NativeEvaluator, has_fast_kernels, open_native
 from zerogames.evaluate.onnx_ import OnnxEvaluator
 from zerogames.evaluate.torch_ import TorchEvaluator
 from zerogames.export.native import make_native
@@ -71,7 +71,7 @@ def make_forms(model: Model, game: Game, options: Options, threads: int) -> dict
             evaluators[form] = OnnxEvaluator(
                 graph.SerializeToString(), version="", encoding=encoding, threads=threads
             )
-    if "native fp32" in options.forms and is_native(model.spec):
+    if "native fp32" in options.forms and has_fast_kernels(model.spec):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "net.native"
             path.write_bytes(make_native(fp32))

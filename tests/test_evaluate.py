@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import zerogames
+from zerogames.cache import mark_used, prune_cache
 from zerogames.evaluate import open_evaluator
-from zerogames.evaluate.opening import exported_onnx, net_version
-from zerogames.export.cache import mark_used, prune_cache
+from zerogames.export.cache import NetFile, onnx_form
 from zerogames.nets import build_model, save_net
 
 
@@ -52,21 +52,21 @@ def test_random_judgements_differ_between_positions_and_seeds() -> None:
 
 def test_exports_are_kept_by_content(net: Path) -> None:
     game = zerogames.get_game("connect4")
-    path = exported_onnx(net, net_version(net), game)
+    path = onnx_form(NetFile.find(net), game)
     content = path.read_bytes()
-    assert exported_onnx(net, net_version(net), game) == path
+    assert onnx_form(NetFile.find(net), game) == path
     assert path.read_bytes() == content
     save_net(net, build_model(game.parse_net("res_3x3_1x8"), game, seed=1))
-    assert exported_onnx(net, net_version(net), game) != path
+    assert onnx_form(NetFile.find(net), game) != path
 
 
 def test_the_cache_keeps_what_was_used_last(net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zerogames.export.cache.CACHED_FILES", 2)
+    monkeypatch.setattr("zerogames.cache.CACHED_FILES", 2)
     game = zerogames.get_game("connect4")
     paths = []
     for seed in range(4):
         save_net(net, build_model(game.parse_net("res_3x3_1x8"), game, seed=seed))
-        paths.append(exported_onnx(net, net_version(net), game))
+        paths.append(onnx_form(NetFile.find(net), game))
     # What was used just now stays: another process may be about to read it.
     assert all(path.exists() for path in paths)
     for age, path in enumerate(reversed(paths)):

@@ -14,7 +14,7 @@ from zerogames_kernels import Pattern, random_pattern, reference, square_pattern
 
 import zerogames
 from zerogames.cli import main
-from zerogames.evaluate.evaluator import Evaluation
+from zerogames.evaluate import Evaluation
 from zerogames.export.board_op import add_function, board_nodes, is_square, op_attributes
 from zerogames.export.formats import BatchSizes, ExportRequest
 from zerogames.export.onnx_format import check_structure, make_checked_onnx

@@ -12,9 +12,10 @@ import torch
 import zerogames
 from zerogames.cli import main
 from zerogames.evaluate import open_evaluator
-from zerogames.evaluate.tensorrt_ import TensorRTEvaluator, split_batch
+from zerogames.evaluate.tensorrt_ import TensorRTEvaluator
 from zerogames.export.board_op import add_function
 from zerogames.export.engine import build_engine, info_path, plugin_library, read_engine
+from zerogames.export.engine_run import split_batch
 from zerogames.export.formats import BatchSizes
 from zerogames.export.onnx_file import build_onnx
 from zerogames.nets import build_model

@@ -8,16 +8,17 @@ import pytest
 import torch
 from onnx import numpy_helper
 from rich.console import Console
+from zerogames_kernels import _int8
 
 import zerogames
 from zerogames.evaluate import open_evaluator
 from zerogames.evaluate.int8_ import open_int8, split_trunk
 from zerogames.evaluate.native_ import NativeEvaluator
-from zerogames.evaluate.opening import net_version
 from zerogames.export.agreement import evaluate_all, measure_agreement
+from zerogames.export.cache import NetFile, int8_form, int8_path
 from zerogames.export.calibration import play_positions, read_positions
 from zerogames.export.formats import ExportRequest, find_format
-from zerogames.export.int8 import export_path, exported_int8, quantize_net
+from zerogames.export.int8 import quantize_net
 from zerogames.export.onnx_file import build_onnx
 from zerogames.export.qdq import Quantizer, find_layers
 from zerogames.export.rounding import channel_scales, round_plainly, round_with_inputs
@@ -73,14 +74,14 @@ def test_every_kind_of_net_and_board_agrees(
     ours = open_evaluator(game, net=tmp_path / "net.safetensors", precision="int8")
     assert ours.capabilities.precision == "int8"
     assert ours.version != right.version
-    positions = play_positions(game, right, 64, seed=9)
-    slow = evaluate_all(right, positions.planes)
+    positions = play_positions(game, right.encoding, right.evaluate, 64, seed=9)
+    slow = evaluate_all(right.evaluate, positions.planes)
     net = tmp_path / "net.safetensors"
-    path = exported_int8(net, net_version(net), game, right.encoding)
+    path = int8_form(NetFile.find(net), game)
     for native in (False, True):
         evaluator = open_int8(path, version="", encoding=right.encoding, threads=2, native=native)
         assert isinstance(evaluator, NativeEvaluator) == (native and not name.startswith("cnx"))
-        fast = evaluate_all(evaluator, positions.planes)
+        fast = evaluate_all(evaluator.evaluate, positions.planes)
         agreement = measure_agreement(fast, slow, positions)
         assert agreement.top1 >= 0.9
         assert agreement.divergence < 0.02
@@ -95,7 +96,8 @@ def check_trunk(path: Path, planes: np.typing.NDArray[np.float32]) -> None:
     parts = split_trunk(onnx.load(path))
     if parts is None:
         return
-    trunk, _, _ = parts
+    trunk = parts.trunk
+    assert isinstance(trunk, _int8.Trunk)
     shapes = [(len(planes), *shape) for shape in trunk.output_shapes]
     plain, fast = ([np.full(shape, np.nan, np.float32) for shape in shapes] for _ in range(2))
     trunk.run(planes, plain, vnni=False)
@@ -141,15 +143,15 @@ def test_rounding_with_inputs_beats_plain_rounding_and_keeps_zeros() -> None:
 
 def test_int8_nets_are_kept_by_content(net: Path) -> None:
     game = zerogames.get_game("connect4")
-    path = exported_int8(net, net_version(net), game, "stones")
+    path = int8_form(NetFile.find(net), game)
     changed = path.stat().st_ctime_ns
     content = path.read_bytes()
-    again = exported_int8(net, net_version(net), game, "stones")
+    again = int8_form(NetFile.find(net), game)
     assert again == path
     assert again.read_bytes() == content
     assert changed <= path.stat().st_ctime_ns
     save_net(net, trained_looking("connect4", "res_3x3_1x8"))
-    assert exported_int8(net, net_version(net), game, "stones") != path
+    assert int8_form(NetFile.find(net), game) != path
 
 
 def test_an_export_beside_the_net_is_used_while_it_is_of_that_net(net: Path) -> None:
@@ -159,19 +161,19 @@ def test_an_export_beside_the_net_is_used_while_it_is_of_that_net(net: Path) -> 
         model=model,
         game=game,
         info=info,
-        out=export_path(net),
+        out=int8_path(net),
         source=net,
         console=Console(quiet=True),
     )
     assert find_format("int8").write(request) == 0
-    assert exported_int8(net, net_version(net), game, "stones") == export_path(net)
-    entries = {p.key: p.value for p in onnx.load(export_path(net)).metadata_props}
+    assert int8_form(NetFile.find(net), game) == int8_path(net)
+    entries = {p.key: p.value for p in onnx.load(int8_path(net)).metadata_props}
     assert "same best move in" in entries["agreement"]
     save_net(net, trained_looking("connect4", "res_3x3_1x8"))
-    assert exported_int8(net, net_version(net), game, "stones") != export_path(net)
-    export_path(net).write_bytes(b"\xff" * 100)
+    assert int8_form(NetFile.find(net), game) != int8_path(net)
+    int8_path(net).write_bytes(b"\xff" * 100)
     with pytest.raises(zerogames.UserError, match="no ONNX file"):
-        exported_int8(net, net_version(net), game, "stones")
+        int8_form(NetFile.find(net), game)
 
 
 def test_hostile_calibration_data_is_refused(tmp_path: Path) -> None:

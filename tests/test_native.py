@@ -20,10 +20,11 @@ from zerogames_kernels.native import LEVELS, cpu_level
 
 import zerogames
 from zerogames.evaluate import Evaluation, open_evaluator
-from zerogames.evaluate.native_ import METADATA_KEY, NativeEvaluator, is_native, open_native
+from zerogames.evaluate.native_ import NativeEvaluator, has_fast_kernels, open_native
 from zerogames.evaluate.onnx_ import OnnxEvaluator
-from zerogames.evaluate.opening import exported_native, net_version
+from zerogames.export.cache import NetFile, native_form
 from zerogames.export.native import make_native
+from zerogames.export.native_file import METADATA_KEY
 from zerogames.export.onnx_file import build_onnx
 from zerogames.export.parity import TOLERANCES, compare, torch_answers
 from zerogames.export.positions import random_positions
@@ -66,7 +67,7 @@ def open_model(model: Model, identity: str, folder: Path, *, threads: int = 1) -
 )
 def test_nets_of_every_game_agree_with_torch(identity: str, name: str, tmp_path: Path) -> None:
     game, model = zerogames.get_game(identity), lively(identity, name)
-    assert is_native(model.spec) == (cpu_level() != "baseline")
+    assert has_fast_kernels(model.spec) == (cpu_level() != "baseline")
     planes = random_positions(game, model.spec.encoding, 9, max_plies=20)
     ours = open_model(model, identity, tmp_path).evaluate(planes)
     right = torch_answers(model, planes)
@@ -320,9 +321,9 @@ def test_a_native_form_is_kept_and_a_damaged_one_named(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     game, net = zerogames.get_game("connect4"), tmp_path / "net.safetensors"
     save_net(net, build_model(game.parse_net("res_3x3_1x8"), game))
-    path = exported_native(net, net_version(net), game)
+    path = native_form(NetFile.find(net), game)
     content = path.read_bytes()
-    assert exported_native(net, net_version(net), game) == path
+    assert native_form(NetFile.find(net), game) == path
     tensors = load(content)
     for damaged in (
         content[: len(content) // 2],

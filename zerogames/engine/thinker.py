@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from zerogames.engine.clock import Leaders, cannot_change, patience
 from zerogames.engine.thought import MoveThought, ThinkLimits, Thought
-from zerogames.evaluate.evaluator import Evaluation, Evaluator, OverlappingEvaluator
+from zerogames.evaluate import Evaluation, Evaluator, OverlappingEvaluator
 from zerogames.game import Game, State
 from zerogames.search import DEFAULT_BATCH, Search, new_search
 from zerogames.search.settings import SearchSettings

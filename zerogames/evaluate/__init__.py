@@ -1,6 +1,6 @@
-"""One interface to everything that can judge positions."""
+"""One interface to everything that evaluates positions."""
 
-from zerogames.evaluate.evaluator import Capabilities, Evaluation, Evaluator
+from zerogames.evaluate.evaluator import Capabilities, Evaluator, OverlappingEvaluator
 from zerogames.evaluate.opening import (
     EVALUATOR_KINDS,
     NET_EVALUATORS,
@@ -9,6 +9,7 @@ from zerogames.evaluate.opening import (
     open_evaluator,
 )
 from zerogames.evaluate.plain import ConstantEvaluator, RandomEvaluator
+from zerogames.nets.evaluation import Evaluation
 
 __all__ = [
     "EVALUATOR_KINDS",
@@ -18,6 +19,7 @@ __all__ = [
     "ConstantEvaluator",
     "Evaluation",
     "Evaluator",
+    "OverlappingEvaluator",
     "RandomEvaluator",
     "check_precision",
     "open_evaluator",

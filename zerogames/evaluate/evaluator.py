@@ -1,60 +1,51 @@
-"""What an evaluator is."""
+"""The interface of all evaluators."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zerogames.nets.evaluation import Evaluation
+
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """What callers need to know to keep an evaluator busy."""
+    """What a caller needs to know to keep an evaluator busy."""
 
     batch_size: int
-    """Positions per call that it likes best; fewer and more work too."""
+    """Positions per call at which it is fastest; any other number works too."""
     threads: int
-    """CPU threads one call uses."""
+    """CPU threads that one call uses."""
     device: str = "cpu"
     precision: str = "fp32"
     needs_observation: bool = True
     """False: only the number of positions matters, so no leaf has to be encoded."""
 
 
-class Evaluation(NamedTuple):
-    """Judgements of B positions, all in the side to move's view."""
-
-    policy_logits: NDArray[np.float32]
-    """`[B, A]`, before any softmax; illegal actions included."""
-    wdl: NDArray[np.float32]
-    """`[B, 3]` probabilities of win, draw, loss."""
-    moves_left: NDArray[np.float32] | None
-    """`[B]` plies, if the net predicts them."""
-
-
 class Evaluator(Protocol):
-    """Judges batches of positions. Not safe for two threads at once: give each its own."""
+    """Evaluates batches of positions. Not safe for two threads at once: give each its own."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """How to use it."""
+        """How it is used best."""
 
     @property
     def version(self) -> str:
-        """Changes when the answers change; keys caches and is kept in records."""
+        """A text that changes when the answers change; it keys caches and is kept in records."""
 
     @property
     def encoding(self) -> str:
         """The encoding of the planes it expects."""
 
     def evaluate(self, planes: NDArray[np.float32]) -> Evaluation:
-        """Judge planes `[B, P, H, W]`, contiguous. The arrays are the caller's to keep."""
+        """Evaluate planes `[B, P, H, W]`, contiguous. The caller may keep the arrays."""
 
 
 @runtime_checkable
 class OverlappingEvaluator(Evaluator, Protocol):
-    """Begins a batch while it works on others, so that none of its threads waits for the search."""
+    """Can begin a batch while it computes others, so that no thread waits for the search."""
 
     def start(self, planes: NDArray[np.float32]) -> Callable[[], Evaluation]:
-        """Begin to judge planes, which must stay as they are until the result is called."""
+        """Begin to evaluate planes, which must not change until the returned function is called."""

@@ -1,4 +1,4 @@
-"""Evaluating int8 nets: the trunk natively where the CPU is good at it, else all in onnxruntime.
+"""Evaluators of int8 nets: the trunk native if the CPU has VNNI, else all in onnxruntime.
 
 onnxruntime computes a board-shaped depthwise layer as 25 taps, and writes every layer's output to
 memory. The native trunk computes the live taps only and keeps a position in the cache; what a block
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from zerogames_kernels import _int8
 
 from zerogames.evaluate.evaluator import Evaluator
-from zerogames.evaluate.native_ import NativeEvaluator
+from zerogames.evaluate.native_ import NativeEvaluator, SplitNet
 from zerogames.evaluate.onnx_ import OnnxEvaluator
 from zerogames.export.trunk_reader import TrunkReader, floats, whole_window
 
@@ -37,22 +37,19 @@ def open_int8(
     """
     if native is None:
         native = _int8.has_vnni()
-    parts = split_trunk(onnx.load(path)) if native else None
-    if parts is None:
+    net = split_trunk(onnx.load(path)) if native else None
+    if net is None:
         return OnnxEvaluator(
             path, version=version, encoding=encoding, threads=threads, precision="int8"
         )
     # The two ways differ in the last digits.
     return NativeEvaluator(
-        *parts, version=f"{version}n", encoding=encoding, threads=threads, precision="int8"
+        net, version=f"{version}n", encoding=encoding, threads=threads, precision="int8"
     )
 
 
-def split_trunk(model: onnx.ModelProto) -> tuple[_int8.Trunk, list[str], bytes] | None:
-    """The native trunk of an int8 model, its outputs' names, and the rest as a model.
-
-    None for nets with other kinds of blocks.
-    """
+def split_trunk(model: onnx.ModelProto) -> SplitNet | None:
+    """Split an int8 model; None for nets with other kinds of blocks."""
     reader = _Int8Reader(model)
     stem = reader.stem() if reader.known else None
     if stem is None:
@@ -66,7 +63,7 @@ def split_trunk(model: onnx.ModelProto) -> tuple[_int8.Trunk, list[str], bytes] 
     for output in outputs:
         trunk.add_output(list(output.layers), output.chosen, list(output.dense))
     names = [output.name for output in outputs]
-    return trunk, names, reader.heads(outputs).SerializeToString()
+    return SplitNet(trunk, names, reader.heads(outputs).SerializeToString())
 
 
 class _Int8Reader(TrunkReader):

@@ -1,9 +1,8 @@
-"""Evaluating with our own kernels: the trunk natively, the ends of the heads in onnxruntime."""
+"""The evaluator `native`: the trunk in our own kernels, the ends of the heads in onnxruntime."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypedDict, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,37 +10,22 @@ from zerogames_kernels import _float_trunk
 from zerogames_kernels.native import cpu_level
 
 from zerogames.errors import UserError
-from zerogames.evaluate.evaluator import Capabilities, Evaluation
-from zerogames.evaluate.onnx_ import open_session
+from zerogames.evaluate.evaluator import Capabilities
 from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLICY, OUTPUT_WDL
-from zerogames.nets.net_info import open_tensors
+from zerogames.export.native_file import NativeHeader, read_native
+from zerogames.export.onnx_session import open_session
+from zerogames.nets.evaluation import Evaluation
 from zerogames.nets.spec import NetSpec
 
 Floats = NDArray[np.float32]
 Excitation = tuple[Floats, Floats, Floats, Floats]
-METADATA_KEY = "zerogames-native"
-
-
-class Plan(TypedDict):
-    """What the tensors of a native net do not say."""
-
-    board: tuple[int, int]
-    """Height and width."""
-    stem_relu: bool
-    block_relus: list[bool]
-    """Behind the sum of each block."""
-    outputs: list[str]
-    output_relus: list[list[bool]]
-    """Behind each layer of each output."""
-    dense_relus: list[list[bool]]
-    """Behind each dense layer of each output."""
 
 
 class PendingTrunk(Protocol):
-    """A batch under way."""
+    """A batch that is being computed."""
 
     def finish(self) -> None:
-        """Help until the outputs are there."""
+        """Compute with the other threads until the outputs are complete."""
 
 
 class NativeTrunk(Protocol):
@@ -49,10 +33,20 @@ class NativeTrunk(Protocol):
 
     @property
     def output_shapes(self) -> list[tuple[int, ...]]:
-        """Of each output without the batch."""
+        """The shape of each output without the batch."""
 
     def start(self, planes: Floats, outs: list[Floats], *, threads: int = 1) -> PendingTrunk:
-        """Begin to go from planes `[B, P, H, W]` to the outputs, `[B, ...]` each."""
+        """Begin to compute the outputs, `[B, ...]` each, of planes `[B, P, H, W]`."""
+
+
+class SplitNet(NamedTuple):
+    """A net in two parts."""
+
+    trunk: NativeTrunk
+    names: Sequence[str]
+    """The names of the trunk's outputs in the model of the heads."""
+    heads: bytes
+    """An ONNX model whose inputs are the trunk's outputs."""
 
 
 class NativeEvaluator:
@@ -60,26 +54,14 @@ class NativeEvaluator:
 
     def __init__(
         self,
-        trunk: NativeTrunk,
-        names: Sequence[str],
-        heads: bytes,
+        net: SplitNet,
         *,
         version: str,
         encoding: str,
         threads: int = 1,
         precision: str = "fp32",
     ) -> None:
-        """Make an evaluator.
-
-        Args:
-            trunk: The first part of the net.
-            names: Of its outputs.
-            heads: An ONNX model that goes on with them.
-            version: Of the answers.
-            encoding: Of the input planes.
-            threads: CPU threads per call.
-            precision: Of the trunk.
-        """
+        trunk, names, heads = net
         self.version = version
         self.encoding = encoding
         self.capabilities = Capabilities(batch_size=64, threads=threads, precision=precision)
@@ -90,11 +72,11 @@ class NativeEvaluator:
         self._results = [value.name for value in self._session.get_outputs()]
 
     def evaluate(self, planes: Floats) -> Evaluation:
-        """Judge planes `[B, P, H, W]`."""
+        """Evaluate planes `[B, P, H, W]`."""
         return self.start(planes)()
 
     def start(self, planes: Floats) -> Callable[[], Evaluation]:
-        """Begin to judge planes, which must stay as they are until the result is called."""
+        """Begin to evaluate planes, which must not change until the returned function is called."""
         shapes = self._trunk.output_shapes
         outs = [np.empty((len(planes), *shape), np.float32) for shape in shapes]
         pending = self._trunk.start(planes, outs, threads=self.capabilities.threads)
@@ -111,7 +93,7 @@ class NativeEvaluator:
         return finish
 
 
-def is_native(spec: NetSpec) -> bool:
+def has_fast_kernels(spec: NetSpec) -> bool:
     """Whether our kernels compute this kind of net, and faster than onnxruntime on this CPU.
 
     3x3 layers are 1.4 to 2.8 times as fast. MobileNets are as fast in onnxruntime (0.96 to 1.05):
@@ -122,25 +104,19 @@ def is_native(spec: NetSpec) -> bool:
 
 
 def open_native(path: Path, *, version: str, encoding: str, threads: int = 1) -> NativeEvaluator:
-    """Open a file of `zerogames.export.native`."""
-    with open_tensors(path) as file:
-        metadata = file.metadata() or {}
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    """Open a file of `zerogames.export.native_file`."""
     try:
-        plan: Plan = json.loads(metadata[METADATA_KEY])
-        return NativeEvaluator(
-            _build_trunk(plan, tensors),
-            plan["outputs"],
-            tensors["heads"].tobytes(),
-            version=version,
-            encoding=encoding,
-            threads=threads,
-        )
+        header, tensors = read_native(path)
+        trunk = _build_trunk(header, tensors)
+        net = SplitNet(trunk, header["outputs"], tensors["heads"].tobytes())
+        return NativeEvaluator(net, version=version, encoding=encoding, threads=threads)
+    except UserError:
+        raise
     except Exception as error:  # onnxruntime has classes of its own
         raise UserError(f"{path} is damaged ({error}); remove it") from None
 
 
-def _build_trunk(plan: Plan, tensors: Mapping[str, Floats]) -> _float_trunk.Trunk:
+def _build_trunk(header: NativeHeader, tensors: Mapping[str, Floats]) -> _float_trunk.Trunk:
     def layer(name: str) -> tuple[Floats, Floats]:
         return tensors[f"{name}.weight"], tensors[f"{name}.bias"]
 
@@ -148,8 +124,8 @@ def _build_trunk(plan: Plan, tensors: Mapping[str, Floats]) -> _float_trunk.Trun
         found = [key for key in (f"{name}.{index}" for index in range(4)) if key in tensors]
         return tuple(tensors[key] for key in found) or None
 
-    trunk = _float_trunk.Trunk(*plan["board"], *layer("stem"), plan["stem_relu"])
-    for number, relu in enumerate(plan["block_relus"]):
+    trunk = _float_trunk.Trunk(*header["board"], *layer("stem"), header["stem_relu"])
+    for number, relu in enumerate(header["block_relus"]):
         name = f"blocks.{number}"
         trunk.add_block(
             first=layer(f"{name}.first"),
@@ -159,7 +135,7 @@ def _build_trunk(plan: Plan, tensors: Mapping[str, Floats]) -> _float_trunk.Trun
             norm=cast("tuple[Floats, Floats] | None", part(f"{name}.norm")),
         )
     for number, (relus, dense) in enumerate(
-        zip(plan["output_relus"], plan["dense_relus"], strict=True)
+        zip(header["output_relus"], header["dense_relus"], strict=True)
     ):
         name = f"outputs.{number}"
         trunk.add_output(

@@ -5,12 +5,13 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from zerogames.evaluate.evaluator import Capabilities, Evaluation
+from zerogames.evaluate.evaluator import Capabilities
 from zerogames.game import Game
+from zerogames.nets.evaluation import Evaluation
 
 
 class ConstantEvaluator:
-    """Likes every move the same and expects a draw; costs nothing."""
+    """Gives every move the same logit and every position a draw; costs nothing."""
 
     version = "constant"
 
@@ -20,7 +21,7 @@ class ConstantEvaluator:
         self._action_size = game.spec.action_size
 
     def evaluate(self, planes: NDArray[np.float32]) -> Evaluation:
-        """Only the number of positions is looked at."""
+        """Read the number of positions, nothing else."""
         batch = len(planes)
         wdl = np.zeros((batch, 3), np.float32)
         wdl[:, 1] = 1
@@ -28,7 +29,7 @@ class ConstantEvaluator:
 
 
 class RandomEvaluator:
-    """Judges each position at random, but the same position always the same way."""
+    """Gives each position random numbers, the same position always the same ones."""
 
     def __init__(self, game: Game, *, seed: int = 0) -> None:
         self.version = f"random-{seed}"

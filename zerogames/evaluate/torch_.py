@@ -1,16 +1,17 @@
-"""Evaluating with torch: any device, no export."""
+"""The evaluator `torch`: any device, no export."""
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from zerogames.evaluate.evaluator import Capabilities, Evaluation
+from zerogames.evaluate.evaluator import Capabilities
+from zerogames.nets.evaluation import Evaluation
 from zerogames.nets.folding import fold_norms
 from zerogames.nets.model import Model
 
 
 class TorchEvaluator:
-    """Runs a model as it is. On a CPU torch's thread count is the process's, not this object's."""
+    """Runs a model as it is. On a CPU torch's number of threads belongs to the whole process."""
 
     def __init__(self, model: Model, *, version: str, device: str = "cpu") -> None:
         self.version = version
@@ -25,7 +26,7 @@ class TorchEvaluator:
         )
 
     def evaluate(self, planes: NDArray[np.float32]) -> Evaluation:
-        """Judge planes `[B, P, H, W]`."""
+        """Evaluate planes `[B, P, H, W]`."""
         with torch.inference_mode():
             batch = torch.from_numpy(planes).to(self._device)
             policy, wdl, moves_left = self._model.evaluate(batch)

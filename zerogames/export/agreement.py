@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from zerogames.evaluate.evaluator import Evaluation, Evaluator
-from zerogames.export.calibration import Positions
+from zerogames.export.calibration import Evaluate, Positions
+from zerogames.nets.evaluation import Evaluation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +31,10 @@ class Agreement:
         )
 
 
-def evaluate_all(evaluator: Evaluator, planes: NDArray[np.float32]) -> Evaluation:
-    """Judge any number of positions, in batches."""
+def evaluate_all(evaluate: Evaluate, planes: NDArray[np.float32]) -> Evaluation:
+    """Evaluate any number of positions, in batches."""
     parts = [
-        evaluator.evaluate(np.ascontiguousarray(planes[first : first + 64]))
+        evaluate(np.ascontiguousarray(planes[first : first + 64]))
         for first in range(0, len(planes), 64)
     ]
     return Evaluation(

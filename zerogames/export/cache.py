@@ -1,46 +1,117 @@
-"""Exports made on the fly and kept by content; found here without torch or onnx."""
+"""The cached forms of nets: made on first use, kept by content, found without torch or onnx.
 
-import contextlib
-import os
-import time
+    form     made from              file in `zerogames.cache.cache_folder()`
+    onnx     the net file           <version>-<P>x<H>x<W>-v1.onnx
+    native   the onnx form          <version>-<P>x<H>x<W>-v1.2.native
+    int8     the onnx form          <version>-<P>x<H>x<W>-int8-v1.1.onnx, or one beside the net
+
+A foreign net file is first converted to ours, see `zerogames.nets.foreign`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
-CACHED_FILES = 32
-"""Exports kept; the least recently used ones go first."""
-SAFE_S = 3600.0
-"""An export that was used less than so many seconds ago is not removed."""
+from zerogames.cache import cached_file
+from zerogames.errors import UserError
+from zerogames.game import Game
+from zerogames.nets.foreign import net_suffixes, resolve_net
+from zerogames.nets.net_info import NetInfo, net_version, read_net_info
+
 EXPORT_VERSION = 1
 """Raise it when the exported graph changes: cached exports of older versions are not used."""
 NATIVE_VERSION = 2
-"""Likewise for nets in the form of our own kernels."""
-NATIVE_SUFFIX = ".native"
+"""The same for the native form."""
+INT8_VERSION = 1
+"""The same for the int8 form."""
+INT8_SUFFIX = ".int8.onnx"
+"""The ending of int8 exports that users make beside their nets."""
 
 
-def cache_folder() -> Path:
-    """Where they are."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "zerogames" / "onnx"
+@dataclass(frozen=True, kw_only=True)
+class NetFile:
+    """A net file with what names its cached forms."""
+
+    path: Path
+    """A file of ours."""
+    named: Path
+    """The file the user named; another one than `path` if that was converted from it."""
+    version: str
+    """The file's `net_version`: forms of another content are not used."""
+    info: NetInfo
+
+    @classmethod
+    def find(cls, named: str | Path) -> Self:
+        """Describe a net file, ours or one of another program."""
+        path = resolve_net(named)
+        info = read_net_info(path)
+        return cls(path=path, named=Path(named), version=net_version(path), info=info)
 
 
-def mark_used(file: Path) -> bool:
-    """Note that an export is used now; false if there is none."""
+def onnx_form(net: NetFile, game: Game) -> Path:
+    """Return the ONNX form of a net for the game's board size."""
+
+    def write(path: Path) -> None:
+        from zerogames.export.onnx_file import export_onnx
+        from zerogames.nets.file import load_net
+
+        model, _ = load_net(net.path, game=game)
+        export_onnx(model, game, path)
+
+    return _form(net, game, f"-v{EXPORT_VERSION}.onnx", write)
+
+
+def native_form(net: NetFile, game: Game) -> Path:
+    """Return the form of a net that our own float32 kernels read."""
+
+    def write(path: Path) -> None:
+        import onnx
+
+        from zerogames.atomic import write_bytes_atomically
+        from zerogames.export.native import make_native
+
+        write_bytes_atomically(path, make_native(onnx.load(onnx_form(net, game))))
+
+    return _form(net, game, f"-v{EXPORT_VERSION}.{NATIVE_VERSION}.native", write)
+
+
+def int8_form(net: NetFile, game: Game) -> Path:
+    """Return the int8 form of a net: the user's own export beside it, else a cached one."""
+
+    def write(path: Path) -> None:
+        import onnx
+
+        from zerogames.export.int8 import quantize_net, write_int8
+
+        quantized = quantize_net(onnx.load(onnx_form(net, game)), game, net.info.encoding)
+        write_int8(quantized, path, version=net.version, game=game, encoding=net.info.encoding)
+
+    own = int8_path(net.named)
+    if own.is_file() and _is_int8_of(own, net, game):
+        return own
+    return _form(net, game, f"-int8-v{EXPORT_VERSION}.{INT8_VERSION}.onnx", write)
+
+
+def int8_path(net: Path) -> Path:
+    """Return where the int8 form of a net lies if its user made one."""
+    ending = next((end for end in net_suffixes() if net.name.endswith(end)), "")
+    return net.with_name(net.name.removesuffix(ending) + INT8_SUFFIX)
+
+
+def _form(net: NetFile, game: Game, ending: str, write: Callable[[Path], None]) -> Path:
+    size = "x".join(map(str, game.spec.observation_shape))
+    return cached_file(f"{net.version}-{size}{ending}", write)
+
+
+def _is_int8_of(path: Path, net: NetFile, game: Game) -> bool:
+    import onnx
+    from google.protobuf.message import DecodeError
+
     try:
-        os.utime(file)
-    except FileNotFoundError:  # another process may have removed it just now
-        return False
-    return True
-
-
-def prune_cache() -> None:
-    """Keep the exports that were used last; a training run makes many.
-
-    One that was used in the last hour stays in any case: another process may be about to read it.
-    """
-    used: list[tuple[float, Path]] = []
-    exports = (*cache_folder().glob("*.onnx"), *cache_folder().glob(f"*{NATIVE_SUFFIX}"))
-    for file in exports:
-        with contextlib.suppress(FileNotFoundError):  # another process prunes too
-            used.append((file.stat().st_mtime, file))
-    for mtime, file in sorted(used)[:-CACHED_FILES]:
-        if time.time() - mtime > SAFE_S:
-            file.unlink(missing_ok=True)
+        model = onnx.load(path)
+    except (OSError, DecodeError) as error:
+        raise UserError(f"{path} is no ONNX file ({error}); export it anew or remove it") from None
+    entries = {entry.key: entry.value for entry in model.metadata_props}
+    found = (entries.get("source_version"), entries.get("game"), entries.get("int8_version"))
+    return found == (net.version, game.spec.identity, str(INT8_VERSION))

@@ -1,6 +1,6 @@
 """Positions that show which numbers occur in a net, to choose the steps of int8 by."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.errors import UserError
-from zerogames.evaluate.evaluator import Evaluator
 from zerogames.game import Game, State
+from zerogames.nets.evaluation import Evaluation
 
 LEAST_POSITIONS = 64
+Evaluate = Callable[[NDArray[np.float32]], Evaluation]
+"""Evaluates planes `[B, P, H, W]`."""
 _GAMES = 16
 _MAX_PLIES = 256
 _RANDOM_MOVES = 0.15
@@ -55,19 +57,21 @@ def read_positions(
         return Positions(batch.planes.copy(), batch.legal.astype(np.bool_))
 
 
-def play_positions(game: Game, evaluator: Evaluator, count: int, *, seed: int = 0) -> Positions:
-    """Positions of games that the net plays against itself, by its policy and some random moves."""
+def play_positions(
+    game: Game, encoding: str, evaluate: Evaluate, count: int, *, seed: int = 0
+) -> Positions:
+    """Positions of games that a net plays against itself, by its policy and some random moves."""
     rng = np.random.default_rng(seed)
     planes: list[NDArray[np.float32]] = []
     legal: list[NDArray[np.bool_]] = []
     while len(planes) < count:
         states = [game.initial_state() for _ in range(_GAMES)]
         for _ in range(min(_MAX_PLIES, game.spec.max_plies)):
-            boards = np.stack([state.observe(evaluator.encoding) for state in states])
+            boards = np.stack([state.observe(encoding) for state in states])
             masks = np.stack([_legal_mask(game, state) for state in states])
             planes.extend(boards)
             legal.extend(masks)
-            logits = evaluator.evaluate(boards).policy_logits
+            logits = evaluate(boards).policy_logits
             moved = [
                 state.play(_choose(row, mask, rng))
                 for state, row, mask in zip(states, logits, masks, strict=True)

@@ -14,9 +14,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from zerogames.atomic import write_bytes_atomically
+from zerogames.cache import cache_folder
 from zerogames.errors import UserError, unknown_name
 from zerogames.export.board_op import KIND, VERSION, board_nodes
-from zerogames.export.cache import cache_folder
 from zerogames.export.formats import BatchSizes
 from zerogames.export.names import INPUT_PLANES
 

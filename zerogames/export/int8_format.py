@@ -1,23 +1,23 @@
 """`zerogames export --format int8`: a net for CPUs; `--precision int8` finds it beside the net."""
 
+from zerogames.export.cache import INT8_SUFFIX, int8_path
 from zerogames.export.formats import ExportFormat, ExportRequest
-from zerogames.export.int8 import SUFFIX, export_path, quantize_net, write_int8
+from zerogames.export.int8 import quantize_net, write_int8
 from zerogames.export.metadata import add_metadata
 from zerogames.export.onnx_file import build_onnx
+from zerogames.nets.foreign import resolve_net
+from zerogames.nets.net_info import net_version
 
 
 def write_int8_file(request: ExportRequest) -> int:
     """Quantise, measure and write a net."""
-    from zerogames.evaluate.opening import net_version
-    from zerogames.nets.foreign import resolve_net
-
     spec, source = request.model.spec, request.source
     model = build_onnx(request.model, request.game)
     add_metadata(model, request.model, request.game, request.info, precision="int8")
     net = quantize_net(model, request.game, spec.encoding, calibration=request.calibration)
     version = net_version(resolve_net(source)) if source else ""
     write_int8(net, request.out, version=version, game=request.game, encoding=spec.encoding)
-    found = source is not None and export_path(source) == request.out
+    found = source is not None and int8_path(source) == request.out
     use = "; --precision int8 uses it" if found else ""
     for line in (
         f"against float32 on positions not calibrated with: {net.describe()}",
@@ -28,4 +28,6 @@ def write_int8_file(request: ExportRequest) -> int:
     return 0
 
 
-FORMAT = ExportFormat(suffix=SUFFIX, write=write_int8_file, precisions=("int8",), calibration=True)
+FORMAT = ExportFormat(
+    suffix=INT8_SUFFIX, write=write_int8_file, precisions=("int8",), calibration=True
+)

@@ -1,18 +1,10 @@
-"""Nets for our own float32 kernels: the trunk's weights and the heads as one file.
-
-Read by `zerogames.evaluate.native_` without onnx. The tensors are `stem.weight`, `stem.bias`,
-`blocks.0.first.weight` and so on as `zerogames_kernels._float_trunk.Trunk` takes them, and `heads`,
-the bytes of an ONNX model; the metadata is a `Plan`.
-"""
-
-import json
+"""From the ONNX form of a net to the file that our own float32 kernels read."""
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from safetensors.numpy import save
 
-from zerogames.evaluate.native_ import METADATA_KEY, Plan
+from zerogames.export.native_file import NativeHeader, format_native
 from zerogames.export.trunk_reader import TrunkReader
 
 WINDOW = 3
@@ -20,7 +12,7 @@ NOT_NATIVE = "the net has layers that no native kernel computes"
 
 
 def make_native(model: onnx.ModelProto) -> bytes:
-    """The file's content; raises `ValueError` for nets with other layers."""
+    """Return the file's content; raise `ValueError` for nets with other layers."""
     reader = TrunkReader(model)
     stem = reader.stem() if reader.known else None
     if stem is None or any(reader.is_mobile(name) for name in reader.blocks()):
@@ -51,7 +43,7 @@ def make_native(model: onnx.ModelProto) -> bytes:
             tensors[f"outputs.{number}.chosen"] = output.chosen
     heads = reader.heads(outputs).SerializeToString()
     tensors["heads"] = np.frombuffer(heads, np.uint8)
-    plan: Plan = {
+    header: NativeHeader = {
         "board": reader.board,
         "stem_relu": stem[2],
         # The other ReLU, between the layers, is always there.
@@ -60,5 +52,4 @@ def make_native(model: onnx.ModelProto) -> bytes:
         "output_relus": [[relu for _, _, relu in output.layers] for output in outputs],
         "dense_relus": [[relu for _, _, relu in output.dense] for output in outputs],
     }
-    contiguous = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    return save(contiguous, {METADATA_KEY: json.dumps(plan)})
+    return format_native(header, tensors)

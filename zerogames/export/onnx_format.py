@@ -6,14 +6,14 @@ import onnx
 
 from zerogames.atomic import write_bytes_atomically
 from zerogames.errors import UserError
-from zerogames.evaluate.evaluator import Evaluation
-from zerogames.evaluate.onnx_ import OnnxEvaluator
 from zerogames.export.board_op import add_function, board_nodes
 from zerogames.export.formats import ExportFormat, ExportRequest
 from zerogames.export.metadata import add_metadata
 from zerogames.export.onnx_file import build_onnx
+from zerogames.export.onnx_session import OnnxNet
 from zerogames.export.parity import TOLERANCES, Tolerance, compare, torch_answers
 from zerogames.export.positions import random_positions
+from zerogames.nets.evaluation import Evaluation
 
 MAX_BYTES = 2_000_000_000
 """A protobuf message cannot hold more."""
@@ -71,8 +71,8 @@ def check_answers(request: ExportRequest, model: onnx.ModelProto) -> None:
     """Run the model in onnxruntime on random positions, print and check the differences."""
     spec = request.model.spec
     planes = random_positions(request.game, spec.encoding, request.positions)
-    evaluator = OnnxEvaluator(model.SerializeToString(), version="", encoding=spec.encoding)
-    check_evaluation(request, evaluator.evaluate(planes), torch_answers(request.model, planes))
+    ours = OnnxNet(model.SerializeToString()).evaluate(planes)
+    check_evaluation(request, ours, torch_answers(request.model, planes))
 
 
 def check_evaluation(

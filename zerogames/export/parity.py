@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from zerogames.errors import UserError
-from zerogames.evaluate.evaluator import Evaluation
+from zerogames.nets.evaluation import Evaluation
 from zerogames.nets.model import Model
 
 

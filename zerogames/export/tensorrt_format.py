@@ -13,8 +13,8 @@ import numpy as np
 from zerogames_kernels.sources import source_folder
 
 from zerogames.atomic import write_bytes_atomically
+from zerogames.cache import cache_folder
 from zerogames.errors import UserError
-from zerogames.export.cache import cache_folder
 from zerogames.export.engine import (
     EngineInfo,
     build_engine,
@@ -98,18 +98,18 @@ def save_engine(
 
 def try_engine(request: ExportRequest, engine: bytes, info: EngineInfo) -> None:
     """Run an engine on the GPU: compare its answers with torch's, and time it."""
-    from zerogames.evaluate.tensorrt_ import TensorRTEvaluator
+    from zerogames.export.engine_run import EngineNet
 
-    evaluator = TensorRTEvaluator(engine, info, version="")
+    net = EngineNet(engine, info)
     encoding = request.model.spec.encoding
     planes = random_positions(request.game, encoding, request.positions)
-    check_evaluation(request, evaluator.evaluate(planes), torch_answers(request.model, planes))
+    check_evaluation(request, net.evaluate(planes), torch_answers(request.model, planes))
     size = request.batch.best
     batch = np.ascontiguousarray(np.resize(planes, (size, *planes.shape[1:])))
-    evaluator.evaluate(batch)
+    net.evaluate(batch)
     start = time.perf_counter()
     for _ in range(TIMED_CALLS):
-        evaluator.evaluate(batch)
+        net.evaluate(batch)
     rate = TIMED_CALLS * size / (time.perf_counter() - start)
     say(request, f"{rate:,.0f} positions/s in batches of {size}")
 

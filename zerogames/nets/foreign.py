@@ -4,13 +4,13 @@ A plugin offers a reader through the entry-point group `zerogames.net_formats`: 
 the files' ending, such as `pb.gz`, that names a function from a path to one of our models.
 """
 
-import hashlib
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zerogames.errors import UserError
+from zerogames.cache import cached_file
+from zerogames.nets.net_info import net_version
 
 if TYPE_CHECKING:
     from zerogames.game import Game
@@ -36,20 +36,14 @@ def resolve_net(path: str | Path) -> Path:
     reader = next((point for end, point in _formats().items() if path.name.endswith(end)), None)
     if reader is None:
         return path
-    from zerogames.export.cache import cache_folder
+    convert = reader.load
 
-    try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None
-    converted = cache_folder() / f"{digest}-v1.safetensors"
-    if not converted.exists():
+    def write(converted: Path) -> None:
         from zerogames.nets.file import save_net
 
-        model: Model = reader.load()(path)
-        converted.parent.mkdir(parents=True, exist_ok=True)
-        save_net(converted, model)
-    return converted
+        save_net(converted, convert()(path))
+
+    return cached_file(f"{net_version(path)}-v1.safetensors", write)
 
 
 def load_any_net(path: str | Path, *, game: "Game | None" = None) -> "tuple[Model, NetInfo]":

@@ -1,5 +1,6 @@
 """What a net file says about itself, read without torch."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
@@ -71,6 +72,14 @@ def read_net_info(path: str | Path) -> NetInfo:
     path = Path(path)
     with open_tensors(path) as stream:
         return _parse_info(path, stream.metadata())
+
+
+def net_version(path: Path) -> str:
+    """Return the first 16 digits of the file's SHA-256."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from None
 
 
 @contextmanager

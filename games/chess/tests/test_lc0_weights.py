@@ -357,7 +357,7 @@ def test_the_import_command_and_nets_by_name(
 def test_foreign_nets_are_taken_wherever_a_net_is_named(
     maia: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zerogames.export.cache.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("zerogames.cache.cache_folder", lambda: tmp_path / "cache")
     evaluator = open_evaluator(CHESS, kind="torch", net=maia)
     _, wdl, _ = evaluator.evaluate(planes().numpy())
     assert wdl[0, 0] - wdl[0, 2] == pytest.approx(0.0456, abs=1e-4)

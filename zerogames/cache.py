@@ -1,0 +1,57 @@
+"""The user's cache folder: files made from nets on first use and found again by content.
+
+Needs neither torch nor onnx. What the files hold is said in `zerogames.export.cache` and
+`zerogames.nets.foreign`.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+CACHED_FILES = 32
+"""Exports kept; the least recently used ones are removed first."""
+SAFE_S = 3600.0
+"""Seconds after its last use in which an export is not removed."""
+PRUNED = ("*.onnx", "*.native")
+"""The files that are counted and removed; a training run makes many of them."""
+
+
+def cache_folder() -> Path:
+    """Return the folder, `zerogames/onnx` in the user's cache; it may not exist yet."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "zerogames" / "onnx"
+
+
+def cached_file(name: str, write: Callable[[Path], None]) -> Path:
+    """Return the file of this name in the cache; `write` makes it, atomically, if it is missing."""
+    path = cache_folder() / name
+    if not mark_used(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path)
+        prune_cache()
+    return path
+
+
+def mark_used(file: Path) -> bool:
+    """Set the file's time of last use to now; return whether the file exists."""
+    try:
+        os.utime(file)
+    except FileNotFoundError:  # another process may have removed it just now
+        return False
+    return True
+
+
+def prune_cache() -> None:
+    """Remove all exports but those used last.
+
+    One that was used in the last hour stays in any case: another process may be about to read it.
+    """
+    used: list[tuple[float, Path]] = []
+    for file in (file for pattern in PRUNED for file in cache_folder().glob(pattern)):
+        with contextlib.suppress(FileNotFoundError):  # another process prunes too
+            used.append((file.stat().st_mtime, file))
+    for mtime, file in sorted(used)[:-CACHED_FILES]:
+        if time.time() - mtime > SAFE_S:
+            file.unlink(missing_ok=True)

@@ -1,0 +1,35 @@
+"""Running ONNX models of nets with onnxruntime."""
+
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLICY, OUTPUT_WDL
+from zerogames.nets.evaluation import Evaluation
+
+
+class OnnxNet:
+    """An exported net in a session of its own with a fixed number of CPU threads."""
+
+    def __init__(self, model: Path | bytes, *, threads: int = 1) -> None:
+        self._session = open_session(model if isinstance(model, bytes) else str(model), threads)
+        names = [output.name for output in self._session.get_outputs()]
+        optional = [OUTPUT_MOVES_LEFT] if OUTPUT_MOVES_LEFT in names else []
+        self._outputs = [OUTPUT_POLICY, OUTPUT_WDL, *optional]
+
+    def evaluate(self, planes: NDArray[np.float32]) -> Evaluation:
+        """Evaluate planes `[B, P, H, W]`."""
+        policy, wdl, *rest = self._session.run(self._outputs, {INPUT_PLANES: planes})
+        return Evaluation(policy, wdl, rest[0] if rest else None)
+
+
+def open_session(model: str | bytes, threads: int) -> onnxruntime.InferenceSession:
+    """Open a session on the CPU with this number of threads of its own."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Threads that spin between calls would steal the search's time.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
