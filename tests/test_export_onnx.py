@@ -10,6 +10,7 @@ import pytest
 import torch
 from onnx import numpy_helper
 from rich.console import Console
+from zerogames_go.paper_nets import NAMED
 from zerogames_kernels import Pattern, random_pattern, reference, square_pattern
 
 import zerogames
@@ -22,7 +23,6 @@ from zerogames.export.parity import TOLERANCES, compare, torch_answers
 from zerogames.export.positions import random_positions
 from zerogames.nets import Model, build_model, save_net
 from zerogames.nets.finding import describe_new_net
-from zerogames.nets.go_paper import NAMED
 
 CHESS = [
     *[

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from zerogames_classics.othello import Othello, OthelloOptions
+from zerogames_go.paper_nets import parse_paper_name
 from zerogames_kernels import Pattern
 from zerogames_kernels.modules import BoardDepthwise
 
@@ -13,7 +14,6 @@ from zerogames import get_game
 from zerogames.nets import build_model, win_draw_loss
 from zerogames.nets.blocks import MobileBlock
 from zerogames.nets.folding import fold_norms
-from zerogames.nets.go_paper import parse_paper_name
 from zerogames.nets.heads import NO_PASS_LOGIT
 from zerogames.nets.layers import BatchNorm, MaskedConv2d
 from zerogames.nets.model import Model

@@ -4,10 +4,10 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from zerogames_go.paper_nets import NAMED, parse_paper_name
 
 from zerogames import UserError, game_names, get_game
 from zerogames.game import Game
-from zerogames.nets.go_paper import NAMED, parse_paper_name
 from zerogames.nets.names import check_patterns, group_patterns, parse_net_name
 from zerogames.nets.spec import NetSpec
 

@@ -19,6 +19,7 @@ from zerogames.picture import Picture
 
 if TYPE_CHECKING:
     from zerogames.data.record import GameRecord
+    from zerogames.nets.published import PublishedTable
     from zerogames.nets.spec import NetSpec
 
 PLAYERS = 2
@@ -252,6 +253,10 @@ class Game(Protocol):
     def default_net(self) -> str:
         """The net to start with: small, fast on a CPU."""
 
+    @property
+    def published_nets(self) -> "Sequence[PublishedTable]":
+        """Tables of nets that papers on the game give, for `zerogames info --papers`."""
+
     def sensible_actions(self, state: State, net: "NetSpec | None" = None) -> Sequence[int] | None:
         """The legal actions that a player with this net chooses from; None for all of them."""
 
@@ -313,6 +318,11 @@ class BaseGame:
     def default_net(self) -> str:
         """A small residual net."""
         return "res_3x3_4x32"
+
+    @property
+    def published_nets(self) -> "Sequence[PublishedTable]":
+        """None."""
+        return ()
 
     def sensible_actions(self, state: State, net: "NetSpec | None" = None) -> Sequence[int] | None:
         """All legal ones."""

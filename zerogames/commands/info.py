@@ -11,12 +11,13 @@ from rich.table import Table
 
 from zerogames.commands._records import show_records
 from zerogames.errors import UserError
+from zerogames.game import Game
 from zerogames.registry import game_names, get_game
 
 if TYPE_CHECKING:
     from zerogames.nets.model import Model
     from zerogames.nets.net_info import NetInfo
-    from zerogames.nets.papers import PublishedNet
+    from zerogames.nets.published import PublishedTable
     from zerogames.nets.summary import Layer, Summary
 
 
@@ -126,44 +127,35 @@ def _collapse(layers: "Sequence[Layer]") -> "Iterator[tuple[list[str], list[Laye
 
 
 def _print_papers(console: Console) -> None:
-    from zerogames.nets.papers import PUBLISHED
-
-    installed = game_names()
-    for title, rows in groupby(PUBLISHED, key=lambda net: net.table):
-        nets = list(rows)
-        if nets[0].game not in installed:
-            console.print(f"{title}: the game '{nets[0].game}' is not installed")
-            continue
-        console.print(_paper_table(title, nets))
+    for game in map(get_game, game_names()):
+        for published in game.published_nets:
+            console.print(_paper_table(game, published))
+            console.print(published.note, highlight=False)
     console.print(
-        "The chess papers leave out the batch norms inside MobileNet and ConvNeXt blocks and have\n"
-        "a scalar value and no moves-left head; the Go paper counts moving statistics (Keras).\n"
-        "`zerogames info NET --game GAME` prints all true counts of a net.",
-        highlight=False,
+        "`zerogames info NET --game GAME` prints all true counts of a net.", highlight=False
     )
 
 
-def _paper_table(title: str, nets: "Sequence[PublishedNet]") -> Table:
+def _paper_table(game: Game, published: "PublishedTable") -> Table:
     import torch
 
     from zerogames.nets.model import build_model
-    from zerogames.nets.summary import count_by_papers, count_trainable, count_with_buffers
+    from zerogames.nets.summary import count_trainable
 
-    table = Table("published net", "our name", title=title, title_style="bold")
+    table = Table("published net", "our name", title=published.title, title_style="bold")
     for heading in ("published", "ours, counted so", "difference", "trainable"):
         table.add_column(heading, justify="right")
-    for net in nets:
-        game = get_game(net.game)
+    unit, form = (1e6, ".6f") if published.millions else (1, ",.0f")
+    for net in published.nets:
         with torch.device("meta"):  # counting needs no memory
             model = build_model(game.parse_net(net.net), game)
-        ours = count_by_papers(model) if net.count == "papers" else count_with_buffers(model)
-        millions = net.count == "papers"
+        ours = published.count(model)
         table.add_row(
             net.label,
             net.net,
-            f"{net.parameters / 1e6:.3f}" if millions else f"{net.parameters:,}",
-            f"{ours / 1e6:.6f}" if millions else f"{ours:,}",
-            f"{(ours - net.parameters) / 1e6:+.6f}" if millions else f"{ours - net.parameters:+,}",
+            f"{net.parameters / unit:{'.3f' if published.millions else form}}",
+            f"{ours / unit:{form}}",
+            f"{(ours - net.parameters) / unit:+{form}}",
             f"{count_trainable(model):,}",
         )
     return table

@@ -51,19 +51,6 @@ def count_with_buffers(model: nn.Module) -> int:
     return sum(tensor.numel() for tensor in model.state_dict().values())
 
 
-def count_by_papers(model: Model) -> int:
-    """The chess papers' way: no norms inside `mob` and `cnx` blocks, no scale in the stem's."""
-    spec = model.spec
-    left_out = 0
-    if spec.block in ("mob", "cnx") and spec.convention == "lc0":
-        norms = (part for part in model.blocks.modules() if isinstance(part, BatchNorm))
-        left_out += sum(count_trainable(norm) for norm in norms)
-    for part in model.stem:
-        if isinstance(part, BatchNorm) and spec.convention == "lc0":
-            left_out += part.weight.numel()
-    return count_trainable(model) - left_out
-
-
 def summarize(model: Model) -> Summary:
     """Run one position of zeros through the net and take its measure."""
     layers: list[Layer] = []

@@ -27,8 +27,10 @@ from zerogames.game import (
     Symmetry,
 )
 from zerogames.nets.names import parse_net_name
+from zerogames.nets.published import PublishedTable
 from zerogames.nets.spec import NetSpec
 from zerogames_chess import _native
+from zerogames_chess.patterns import PATTERNS
 from zerogames_chess.pgn import read_pgn, write_pgn
 from zerogames_chess.picture import ChessPicture
 
@@ -128,12 +130,15 @@ class Chess(BaseGame):
 
     @property
     def patterns(self) -> Mapping[str, Pattern]:
-        """How knights, rooks and bishops move within the 5x5 window."""
-        return {
-            "k": Pattern.from_mask("knight", "01010 10001 00100 10001 01010"),
-            "r": Pattern.from_mask("rook", "00100 00100 11111 00100 00100"),
-            "b": Pattern.from_mask("bishop", "10001 01010 00100 01010 10001"),
-        }
+        """The moves of knights, rooks and bishops; see `zerogames_chess.patterns`."""
+        return PATTERNS
+
+    @property
+    def published_nets(self) -> Sequence[PublishedTable]:
+        """The table of the papers on board-shaped kernels."""
+        from zerogames_chess.published import PUBLISHED
+
+        return (PUBLISHED,)
 
     def parse_net(self, name: str) -> NetSpec:
         """Read a net's name; the rule-50 counter is divided by 99 as in Lc0's training."""

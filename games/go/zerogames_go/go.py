@@ -22,12 +22,14 @@ from zerogames.game import (
     State,
     Symmetry,
 )
-from zerogames.nets.go_paper import is_paper_name, parse_paper_name
+from zerogames.nets.published import PublishedTable
 from zerogames.nets.spec import NetSpec
 from zerogames.picture import BoardPicture, Piece
 from zerogames.symmetry import square_symmetries
 from zerogames_go import _native
 from zerogames_go.options import GoOptions, native_rules
+from zerogames_go.paper_nets import is_paper_name, parse_paper_name
+from zerogames_go.patterns import PATTERNS
 from zerogames_go.sgf import read_sgf, write_sgf
 
 COLUMN_LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
@@ -119,16 +121,15 @@ class Go(BaseGame):
 
     @property
     def patterns(self) -> Mapping[str, Pattern]:
-        """Nine taps each: `c` cross, `d` diagonals, both to distance two; `k` keima."""
-        cross = [(0, 0), *((a, b) for n in (-2, -1, 1, 2) for a, b in ((n, 0), (0, n)))]
-        diagonal = [(0, 0), *((n, m) for n in (-2, -1, 1, 2) for m in (n, -n))]
-        keima = [(0, 0), *((a, b) for a in (-1, 1) for b in (-2, 2))]
-        keima += [(b, a) for a, b in keima[1:]]
-        return {
-            "c": Pattern("cross", tuple(cross)),
-            "d": Pattern("diagonal", tuple(diagonal)),
-            "k": Pattern("keima", tuple(keima)),
-        }
+        """Cross, diagonals and keima; see `zerogames_go.patterns`."""
+        return PATTERNS
+
+    @property
+    def published_nets(self) -> Sequence[PublishedTable]:
+        """The table of the MobileNet-for-Go papers."""
+        from zerogames_go.published import PUBLISHED
+
+        return (PUBLISHED,)
 
     def parse_net(self, name: str) -> NetSpec:
         """Read a name of the papers on Go, such as `mobile.small`, or of the general form."""

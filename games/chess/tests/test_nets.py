@@ -5,14 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from zerogames_chess.published import PUBLISHED
 
 from zerogames import get_game
 from zerogames.cli import main
 from zerogames.evaluate.onnx_ import OnnxEvaluator
 from zerogames.export.onnx_file import export_onnx
 from zerogames.nets import Model, build_model
-from zerogames.nets.papers import PUBLISHED, PublishedNet
-from zerogames.nets.summary import count_by_papers, count_trainable
+from zerogames.nets.published import PublishedNet
+from zerogames.nets.summary import count_trainable
 
 
 def make(identity: str, name: str) -> Model:
@@ -21,17 +22,15 @@ def make(identity: str, name: str) -> Model:
         return build_model(game.parse_net(name), game)
 
 
-@pytest.mark.parametrize(
-    "net", [net for net in PUBLISHED if net.game == "chess"], ids=lambda net: net.net
-)
+@pytest.mark.parametrize("net", PUBLISHED.nets, ids=lambda net: net.net)
 def test_every_published_count_of_chess(net: PublishedNet) -> None:
-    model = make(net.game, net.net)
-    assert abs(count_by_papers(model) - net.parameters) <= net.tolerance
+    model = make("chess", net.net)
+    assert abs(PUBLISHED.count(model) - net.parameters) <= net.tolerance
 
 
-def test_all_tables_are_there() -> None:
-    assert sum(net.game == "chess" for net in PUBLISHED) == 24
-    assert sum(net.game == "go" for net in PUBLISHED) == 5
+def test_all_rows_of_the_table_are_there() -> None:
+    assert get_game("chess").published_nets == (PUBLISHED,)
+    assert len(PUBLISHED.nets) == 24
 
 
 # By hand from the recipes of the papers: a policy of 2048 x 1858, a scalar value of 2048 x 128.

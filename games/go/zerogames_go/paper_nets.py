@@ -1,11 +1,14 @@
-"""Net names of the MobileNet-for-Go papers, for any game on a square board of points.
+"""Go's paper nets: the names of the MobileNet-for-Go papers and what they stand for.
 
     a0.<blocks>.<filters>                     a0.small   a0.small.avg   a0.small.avg.conv.bin
     mobile.avg.<blocks>.<trunk>.<filters>     mobile.small
     mobile.conv.avg.bin.<blocks>.<trunk>.<filters>       mobile.small.conv.avg.bin
 
-`avg` pools the value's trunk, `conv` is the fully convolutional policy, `bin` trains the value with
-binary cross-entropy instead of mean squared error, a final `.val4` weighs the value's loss by 4.
+`avg` is the pooled value head (`value_head="gap"`): the trunk averaged over the board, so that the
+same weights serve every board size; its layers are `zerogames.nets.heads.PooledHead`. `conv` is the
+fully convolutional policy, `bin` trains the value with binary cross-entropy instead of mean squared
+error, and a final `.val4` weighs the value's loss by 4. The names serve any game on a square board
+of points.
 """
 
 import re
@@ -41,7 +44,7 @@ FORMS = (*NAMED, "a0.<n>.<f>", "mobile.avg.<n>.<t>.<f>", "mobile.conv.avg.bin.<n
 
 
 def is_paper_name(name: str) -> bool:
-    """Whether the name belongs to this family (well formed or not)."""
+    """Return whether the name belongs to this family, well formed or not."""
     return name.strip().partition(".")[0] in ("a0", "mobile")
 
 

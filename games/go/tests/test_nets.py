@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from zerogames_go.published import PUBLISHED
 
 from zerogames import UserError, get_game
 from zerogames.cli import main
 from zerogames.nets import Model, build_model, load_net, save_net
-from zerogames.nets.papers import PUBLISHED, PublishedNet
+from zerogames.nets.published import PublishedNet
 from zerogames.nets.summary import count_trainable, count_with_buffers
 
 
@@ -18,12 +19,15 @@ def make(identity: str, name: str) -> Model:
         return build_model(game.parse_net(name), game)
 
 
-@pytest.mark.parametrize(
-    "net", [net for net in PUBLISHED if net.game == "go"], ids=lambda net: net.net
-)
+@pytest.mark.parametrize("net", PUBLISHED.nets, ids=lambda net: net.net)
 def test_every_published_count_of_go(net: PublishedNet) -> None:
-    model = make(net.game, net.net)
-    assert count_with_buffers(model) == net.parameters
+    model = make("go", net.net)
+    assert PUBLISHED.count(model) == count_with_buffers(model) == net.parameters
+
+
+def test_all_rows_of_the_table_are_there() -> None:
+    assert get_game("go").published_nets == (PUBLISHED,)
+    assert len(PUBLISHED.nets) == 5
 
 
 @pytest.mark.parametrize(
