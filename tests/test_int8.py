@@ -8,7 +8,7 @@ import pytest
 import torch
 from onnx import numpy_helper
 from rich.console import Console
-from zerogames_kernels import _int8
+from zerogames_kernels.trunks import int8
 
 import zerogames
 from zerogames.evaluate import open_evaluator
@@ -97,7 +97,7 @@ def check_trunk(path: Path, planes: np.typing.NDArray[np.float32]) -> None:
     if parts is None:
         return
     trunk = parts.trunk
-    assert isinstance(trunk, _int8.Trunk)
+    assert isinstance(trunk, int8.Trunk)
     shapes = [(len(planes), *shape) for shape in trunk.output_shapes]
     plain, fast = ([np.full(shape, np.nan, np.float32) for shape in shapes] for _ in range(2))
     trunk.run(planes, plain, vnni=False)

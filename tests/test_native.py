@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
-from zerogames_kernels import _float_trunk
 from zerogames_kernels.native import LEVELS, cpu_level
+from zerogames_kernels.trunks import float_trunk
 
 import zerogames
 from zerogames.evaluate import Evaluation, open_evaluator
@@ -94,10 +94,10 @@ def test_answers_depend_neither_on_batch_nor_on_threads(tmp_path: Path) -> None:
     assert one.evaluate(planes).wdl.shape == (512, 3)
 
 
-def random_trunk(rng: np.random.Generator) -> _float_trunk.Trunk:
+def random_trunk(rng: np.random.Generator) -> float_trunk.Trunk:
     """A stem of eight channels on a board of 5x6, and what it finds."""
     weight = rng.normal(size=(8, 3, 3, 3)).astype(np.float32)
-    trunk = _float_trunk.Trunk(5, 6, weight, *_zeros(8), True)
+    trunk = float_trunk.Trunk(5, 6, weight, *_zeros(8), True)
     trunk.add_output([])
     return trunk
 
@@ -222,7 +222,7 @@ def test_blocks_of_any_size_agree_with_torch(
     se = (draw(excited, channels), draw(excited), draw(wide, excited), draw(wide))
     affine = draw(channels), draw(channels)
     head = draw(13, channels, 3, 3), draw(13), True
-    trunk = _float_trunk.Trunk(height, width, *stem, True)
+    trunk = float_trunk.Trunk(height, width, *stem, True)
     trunk.add_block(
         first=first,
         last=last,
@@ -288,7 +288,7 @@ np.savez("answers.npz", policy=policy, wdl=wdl)
 
 def test_not_a_number_is_handed_on() -> None:
     """A diverged net must show."""
-    trunk = _float_trunk.Trunk(4, 4, np.full((3, 1, 1, 1), np.nan, np.float32), *_zeros(3), True)
+    trunk = float_trunk.Trunk(4, 4, np.full((3, 1, 1, 1), np.nan, np.float32), *_zeros(3), True)
     trunk.add_output([])
     out = np.zeros((1, 3, 4, 4), np.float32)
     trunk.run(np.ones((1, 1, 4, 4), np.float32), [out])
@@ -343,14 +343,14 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
     weight, bias = np.zeros((4, 2, 3, 3), np.float32), np.zeros(4, np.float32)
     for height, width in ((0, 8), (8, 26), (-1, 8), (1 << 20, 1 << 20)):
         with pytest.raises(ValueError, match="1 to 25"):
-            _float_trunk.Trunk(height, width, weight, bias, True)
+            float_trunk.Trunk(height, width, weight, bias, True)
     with pytest.raises(ValueError, match="channels"):
-        _float_trunk.Trunk(8, 8, np.zeros((0, 2, 3, 3), np.float32), bias, True)
+        float_trunk.Trunk(8, 8, np.zeros((0, 2, 3, 3), np.float32), bias, True)
     with pytest.raises(ValueError, match="window"):
-        _float_trunk.Trunk(8, 8, np.zeros((4, 2, 4, 4), np.float32), bias, True)
+        float_trunk.Trunk(8, 8, np.zeros((4, 2, 4, 4), np.float32), bias, True)
     with pytest.raises(ValueError, match="stem"):
-        _float_trunk.Trunk(8, 8, weight, bias[:3], True)
-    trunk = _float_trunk.Trunk(8, 8, weight, bias, True)
+        float_trunk.Trunk(8, 8, weight, bias[:3], True)
+    trunk = float_trunk.Trunk(8, 8, weight, bias, True)
     with pytest.raises(ValueError, match="do not fit the trunk"):
         trunk.add_output([(weight, bias, False)])
     with pytest.raises(ValueError, match="do not fit the trunk"):

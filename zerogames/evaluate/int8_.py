@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from zerogames_kernels import _int8
+from zerogames_kernels.trunks import int8
 
 from zerogames.evaluate.evaluator import Evaluator
 from zerogames.evaluate.native_ import NativeEvaluator, SplitNet
@@ -36,7 +36,7 @@ def open_int8(
             the net's blocks are of a known kind.
     """
     if native is None:
-        native = _int8.has_vnni()
+        native = int8.has_vnni()
     net = split_trunk(onnx.load(path)) if native else None
     if net is None:
         return OnnxEvaluator(
@@ -55,7 +55,7 @@ def split_trunk(model: onnx.ModelProto) -> SplitNet | None:
     if stem is None:
         return None
     height, width = reader.board
-    trunk = _int8.Trunk(height, width, *stem)
+    trunk = int8.Trunk(height, width, *stem)
     for name in reader.blocks():
         if not reader.add_block(trunk, name):
             return None
@@ -67,7 +67,7 @@ def split_trunk(model: onnx.ModelProto) -> SplitNet | None:
 
 
 class _Int8Reader(TrunkReader):
-    def add_block(self, trunk: _int8.Trunk, name: str) -> bool:
+    def add_block(self, trunk: int8.Trunk, name: str) -> bool:
         """Add a block to the trunk; False if it is of another kind."""
         constants, mobile = self.constants, self.is_mobile(name)
         inner, outer = ("expand", "project") if mobile else ("conv1", "conv2")

@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from zerogames_kernels import _float_trunk
 from zerogames_kernels.native import cpu_level
+from zerogames_kernels.trunks import float_trunk
 
 from zerogames.errors import UserError
 from zerogames.evaluate.evaluator import Capabilities
@@ -116,7 +116,7 @@ def open_native(path: Path, *, version: str, encoding: str, threads: int = 1) ->
         raise UserError(f"{path} is damaged ({error}); remove it") from None
 
 
-def _build_trunk(header: NativeHeader, tensors: Mapping[str, Floats]) -> _float_trunk.Trunk:
+def _build_trunk(header: NativeHeader, tensors: Mapping[str, Floats]) -> float_trunk.Trunk:
     def layer(name: str) -> tuple[Floats, Floats]:
         return tensors[f"{name}.weight"], tensors[f"{name}.bias"]
 
@@ -124,7 +124,7 @@ def _build_trunk(header: NativeHeader, tensors: Mapping[str, Floats]) -> _float_
         found = [key for key in (f"{name}.{index}" for index in range(4)) if key in tensors]
         return tuple(tensors[key] for key in found) or None
 
-    trunk = _float_trunk.Trunk(*header["board"], *layer("stem"), header["stem_relu"])
+    trunk = float_trunk.Trunk(*header["board"], *layer("stem"), header["stem_relu"])
     for number, relu in enumerate(header["block_relus"]):
         name = f"blocks.{number}"
         trunk.add_block(

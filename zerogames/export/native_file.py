@@ -1,8 +1,8 @@
 """The file of a net for our own float32 kernels; written and read here without torch or onnx.
 
 The tensors are `stem.weight`, `stem.bias`, `blocks.0.first.weight` and so on as
-`zerogames_kernels._float_trunk.Trunk` takes them, and `heads`, the bytes of an ONNX model; the
-metadata is a `NativeHeader`.
+`zerogames_kernels.trunks.float_trunk.Trunk` takes them, and `heads`, the bytes of an ONNX model;
+the metadata is a `NativeHeader`.
 """
 
 import json
