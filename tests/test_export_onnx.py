@@ -207,7 +207,7 @@ def test_a_wrong_export_fails_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # The reach of a real mistake: one batch norm folded with the wrong epsilon.
-    monkeypatch.setattr("zerogames.export.onnx_graph.EPSILON", {"lc0": 0.05, "keras": 1e-3})
+    monkeypatch.setattr("zerogames.export.onnx_graph.NORM_EPSILON", {"lc0": 0.05, "keras": 1e-3})
     out = tmp_path / "net.onnx"
     arguments = ["export", "res_3x3_1x8", "--game", "connect4", "--out", str(out)]
     assert main(arguments) == 2

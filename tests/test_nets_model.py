@@ -14,10 +14,10 @@ from zerogames import get_game
 from zerogames.nets import build_model, win_draw_loss
 from zerogames.nets.blocks import MobileBlock
 from zerogames.nets.folding import fold_norms
-from zerogames.nets.heads import NO_PASS_LOGIT
+from zerogames.nets.head_kinds import serves_any_board
 from zerogames.nets.layers import BatchNorm, MaskedConv2d
 from zerogames.nets.model import Model
-from zerogames.nets.spec import NetSpec
+from zerogames.nets.spec import NO_PASS_LOGIT, NetSpec
 
 
 class LetteredOthello(Othello):
@@ -122,7 +122,7 @@ def test_a_scalar_becomes_win_and_loss(value: float) -> None:
 )
 def test_convolutional_nets_run_on_any_board_with_the_same_weights(name: str) -> None:
     small, large = make(name), make(name, LARGE, seed=1)
-    assert small.spec.any_board
+    assert serves_any_board(small.spec, SMALL)
     large.load_state_dict(small.state_dict())
     assert large.eval()(positions(2, 8)).policy_logits.shape == (2, 65)
     # The same module as well: nothing in it depends on the size it was made for.
@@ -130,7 +130,7 @@ def test_convolutional_nets_run_on_any_board_with_the_same_weights(name: str) ->
 
 
 def test_dense_heads_serve_one_size() -> None:
-    assert not make("res_3x3_1x8").spec.any_board
+    assert not serves_any_board(make("res_3x3_1x8").spec, SMALL)
     with pytest.raises(RuntimeError, match="size mismatch"):
         make("res_3x3_1x8", LARGE).load_state_dict(make("res_3x3_1x8").state_dict())
 

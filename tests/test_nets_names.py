@@ -8,6 +8,7 @@ from zerogames_go.paper_nets import NAMED, parse_paper_name
 
 from zerogames import UserError, game_names, get_game
 from zerogames.game import Game
+from zerogames.nets.head_kinds import serves_any_board
 from zerogames.nets.names import check_patterns, group_patterns, parse_net_name
 from zerogames.nets.spec import NetSpec
 
@@ -37,7 +38,7 @@ def test_options_change_heads_and_sizes() -> None:
     assert (spec.pattern_seed, spec.value_weight, spec.value_loss) == (7, 2.0, "mse")
     assert spec.moves_left
     assert not spec.pass_logit
-    assert spec.any_board
+    assert serves_any_board(spec, OTHELLO)
 
 
 def test_the_default_net_of_every_game_is_a_net_of_it() -> None:

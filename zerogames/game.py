@@ -110,6 +110,18 @@ class PolicyMap:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PolicyKind:
+    """A kind of policy head; those of every game are in `zerogames.nets.head_kinds`."""
+
+    name: str
+    """The name in specs and in the options of net names, e.g. `conv`."""
+    head: str
+    """Where its `zerogames.nets.heads.PolicyHead` is, `module:class`; imported to make a net."""
+    any_board: bool = False
+    """Whether the same weights serve every board size."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class EndTarget:
     """What a net may learn to foresee of a game's end, to learn faster; nothing plays by it.
 
@@ -137,6 +149,8 @@ class Heads:
     """Such as `moves_left`."""
     policy_maps: Mapping[str, PolicyMap] = field(default_factory=dict)
     """For the convolutional ones among `policy`."""
+    kinds: tuple[PolicyKind, ...] = ()
+    """The kinds of policy heads that only this game has."""
     ends: tuple[EndTarget, ...] = ()
     """Heads for training only."""
 

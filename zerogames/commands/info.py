@@ -64,6 +64,7 @@ def info(
 
 def _print_net(console: Console, model: "Model", described: "NetInfo | None") -> None:
     from zerogames.nets.file import describe_heads
+    from zerogames.nets.head_kinds import serves_any_board
     from zerogames.nets.summary import summarize
 
     spec, summary = model.spec, summarize(model)
@@ -80,7 +81,8 @@ def _print_net(console: Console, model: "Model", described: "NetInfo | None") ->
     table.add_row("weights", _bytes(summary.weight_bytes))
     table.add_row("activations", f"{_bytes(summary.inference_bytes)} per position, inference")
     table.add_row("", f"{_bytes(summary.training_bytes)} per position, training")
-    table.add_row("board", "any size" if spec.any_board else "this size only")
+    any_board = serves_any_board(spec, get_game(spec.game))
+    table.add_row("board", "any size" if any_board else "this size only")
     if described is not None:
         table.add_row("training steps", f"{described.step:,}")
         for name, value in described.metrics.items():

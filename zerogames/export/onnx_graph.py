@@ -1,7 +1,7 @@
 """Nets as ONNX graphs, built layer by layer from the spec and the weights.
 
-Needs no torch: an engine starts from a net file in a fraction of a second. Batch norms are folded
-into the convolutions before them. `tests/test_export.py` compares every kind of net with torch.
+Batch norms are folded into the convolutions before them. `tests/test_export_onnx.py` compares every
+kind of net with torch.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,12 +19,11 @@ from zerogames.errors import UserError
 from zerogames.export.board_op import DOMAIN, KIND, VERSION, WINDOW, is_square, op_attributes
 from zerogames.export.graph_builder import GraphBuilder
 from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLICY, OUTPUT_WDL
-from zerogames.game import Game, PolicyMap
-from zerogames.nets.spec import NetSpec
+from zerogames.game import Game
+from zerogames.nets.head_kinds import VALUE_KINDS, find_policy
+from zerogames.nets.spec import NO_PASS_LOGIT, NORM_EPSILON, NetSpec
 
 OPSET = 20
-NO_PASS_LOGIT = -1e4
-EPSILON = {"lc0": 1e-5, "keras": 1e-3}
 
 Array = NDArray[np.float32]
 
@@ -63,7 +62,7 @@ class NetGraph:
             with self.builder.within(f"blocks.{block}"):
                 trunk = self.block(f"blocks.{block}", block, trunk)
         with self.builder.within("policy"):
-            outputs = [self.policy(trunk)]
+            outputs = [find_policy(self.spec, self.game).write_onnx(self, trunk)]
         with self.builder.within("value"):
             outputs.append(self.value(trunk))
         shapes: dict[str, list[int | str]] = {
@@ -121,48 +120,6 @@ class NetGraph:
         inner = self.conv(inner, f"{name}.project")
         return self.add(x, self.excitation(f"{name}.excitation", inner))
 
-    def policy(self, trunk: str) -> str:
-        """Logits of all actions."""
-        kind = self.spec.policy
-        if kind == "dense":
-            planes = self.activate(self.conv(trunk, "policy.conv", norm="policy.norm"))
-            weight, bias = self.dense_weights("policy.dense")
-            flat = self.flatten(planes)
-            return self.output(OUTPUT_POLICY, "Gemm", flat, weight, bias, transB=1)
-        maps = self.game.heads.policy_maps
-        policy_map = maps["conv" if kind in ("points", "az") else kind]
-        if kind == "conv":
-            planes = self.activate(self.conv(trunk, "policy.conv1", norm="policy.norm"))
-            logits = self.flatten(self.conv(planes, "policy.conv2"))
-        elif kind == "points":
-            logits = self.flatten(self.conv(trunk, "policy.conv"))
-        elif kind == "attention":
-            logits = self.attention(trunk)
-        else:
-            planes = self.activate(self.conv(trunk, "policy.conv", norm="policy.norm"))
-            logits = self.dense(self.flatten(planes), "policy.dense")
-        return self.gather_actions(logits, trunk, policy_map)
-
-    def attention(self, trunk: str) -> str:
-        """Logits of pairs of squares and of promotions, `[B, 4288]`."""
-        numbers, op = self.builder.numbers, self.builder.op
-        squares = op("Reshape", trunk, numbers(0, self.spec.channels, 64))
-        squares = op("Transpose", squares, perm=[0, 2, 1])
-        squares = self.activate(self.token_dense(squares, "policy.embed"))
-        query = self.token_dense(squares, "policy.query")
-        key = self.token_dense(squares, "policy.key")
-        pairs = op("MatMul", query, op("Transpose", key, perm=[0, 2, 1]))
-        scale = self.weights(np.array(self.spec.channels**-0.5, np.float32))
-        pairs = op("Mul", pairs, scale)  # [B, from, to]
-        last_rank = op("Slice", key, numbers(56), numbers(64), numbers(1))
-        offsets = self.token_dense(last_rank, "policy.promotion")  # [B, to-file, 4]
-        pieces = op("Slice", offsets, numbers(0), numbers(3), numbers(2))
-        common = op("Slice", offsets, numbers(3), numbers(4), numbers(2))
-        pieces = op("Unsqueeze", self.add(pieces, common), numbers(1))
-        plain = op("Slice", pairs, numbers(48, 56), numbers(56, 64), numbers(1, 2))
-        promotions = self.add(op("Unsqueeze", plain, numbers(3)), pieces)
-        return op("Concat", self.flatten(pairs), self.flatten(promotions), axis=1)
-
     def token_dense(self, x: str, name: str) -> str:
         """A dense layer over the last axis of `[B, n, C]`."""
         with self.builder.within(name):
@@ -171,8 +128,9 @@ class NetGraph:
             bias = self.tensors.get(f"{name}.bias")
             return y if bias is None else self.add(y, self.weights(bias, f"{name}.bias"))
 
-    def gather_actions(self, logits: str, trunk: str, policy_map: PolicyMap) -> str:
+    def gather_actions(self, logits: str, trunk: str, planes: str) -> str:
         """From flattened planes to actions; see `zerogames.nets.heads.ActionGather`."""
+        policy_map = self.game.heads.policy_maps[planes]
         index = np.asarray(policy_map.index)
         elsewhere = index < 0
         if "policy.gather.other.weight" in self.tensors:
@@ -185,11 +143,11 @@ class NetGraph:
         _, height, width = self.game.spec.observation_shape
         last = policy_map.planes * height * width + np.cumsum(elsewhere) - 1
         chosen = self.builder.constant(np.where(elsewhere, last, index).astype(np.int64))
-        return self.output(OUTPUT_POLICY, "Gather", logits, chosen, axis=1)
+        return self.policy_output("Gather", logits, chosen, axis=1)
 
     def value(self, trunk: str) -> str:
         """Probabilities of win, draw, loss."""
-        raw = self.float32(self.head("value", trunk, pooled=self.spec.value_head == "gap"))
+        raw = self.float32(self.head("value", trunk))
         if self.spec.value == "wdl":
             return self.builder.op("Softmax", raw, axis=1, output=OUTPUT_WDL)
         if self.spec.first_player_plane is not None:
@@ -215,13 +173,13 @@ class NetGraph:
 
     def moves_left(self, trunk: str) -> str:
         """Plies to the end of the game."""
-        raw = self.head("moves_left", trunk, pooled=self.spec.value_head == "gap")
+        raw = self.head("moves_left", trunk)
         raw = self.builder.op("Relu", self.float32(raw))
         return self.builder.op("Squeeze", raw, self.builder.numbers(1), output=OUTPUT_MOVES_LEFT)
 
-    def head(self, name: str, trunk: str, *, pooled: bool) -> str:
+    def head(self, name: str, trunk: str) -> str:
         """A hidden and an output layer over the pooled trunk or a few planes."""
-        if pooled:
+        if VALUE_KINDS[self.spec.value_head].channels == 0:
             flat = self.pooled(trunk)
         else:
             planes = self.conv(trunk, f"{name}.conv", norm=f"{name}.norm")
@@ -293,7 +251,7 @@ class NetGraph:
     def norm_affine(self, name: str) -> tuple[Array, Array]:
         """A batch norm as factor and summand per channel."""
         mean, variance = self.tensors[f"{name}.running_mean"], self.tensors[f"{name}.running_var"]
-        scale = 1 / np.sqrt(variance.astype(np.float64) + EPSILON[self.spec.convention])
+        scale = 1 / np.sqrt(variance.astype(np.float64) + NORM_EPSILON[self.spec.convention])
         scale *= self.tensors.get(f"{name}.weight", np.ones(len(mean), np.float32))
         shift = self.tensors[f"{name}.bias"] - mean * scale
         return scale.astype(np.float32), shift.astype(np.float32)
@@ -354,12 +312,20 @@ class NetGraph:
         """From the type the net computes in to float32."""
         return self.builder.op("Cast", x, to=TensorProto.FLOAT) if self.half else x
 
-    def output(self, name: str, kind: str, *inputs: str, **attributes: Any) -> str:
-        """A node whose result leaves the net as float32."""
+    def policy_output(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """The node whose result leaves the net as the policy's logits, float32."""
         if not self.half:
-            return self.builder.op(kind, *inputs, output=name, **attributes)
+            return self.builder.op(kind, *inputs, output=OUTPUT_POLICY, **attributes)
         inner = self.builder.op(kind, *inputs, **attributes)
-        return self.builder.op("Cast", inner, to=TensorProto.FLOAT, output=name)
+        return self.builder.op("Cast", inner, to=TensorProto.FLOAT, output=OUTPUT_POLICY)
+
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """Any operator with one output."""
+        return self.builder.op(kind, *inputs, **attributes)
+
+    def numbers(self, *values: int) -> str:
+        """A constant vector of integers."""
+        return self.builder.numbers(*values)
 
     def pooled(self, x: str) -> str:
         """The board's average, `[B, C]`."""

@@ -19,16 +19,15 @@ from zerogames.nets.layers import (
     pointwise,
     spatial,
 )
-from zerogames.nets.spec import NetSpec
+from zerogames.nets.spec import NORM_EPSILON, NetSpec
 
-EPS = {"lc0": 1e-5, "keras": 1e-3}
 Patterns = Sequence[Pattern]
 
 
 def make_norm(spec: NetSpec, channels: int, *, last: bool = False) -> BatchNorm:
     """A batch norm; before a ReLU and a convolution Lc0 leaves the scale to the convolution."""
     keras = spec.convention == "keras"
-    return BatchNorm(channels, scale=last or keras, eps=EPS[spec.convention])
+    return BatchNorm(channels, scale=last or keras, eps=NORM_EPSILON[spec.convention])
 
 
 def make_excitation(spec: NetSpec) -> nn.Module:

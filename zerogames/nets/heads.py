@@ -1,23 +1,88 @@
-"""Policy, value and moves-left heads over a trunk `[B, C, H, W]`."""
+"""Policy, value and moves-left heads over a trunk `[B, C, H, W]`.
+
+A policy head holds its torch layers and writes the same layers as ONNX. The kinds by name are in
+`zerogames.nets.head_kinds`.
+"""
+
+from math import prod
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from zerogames.errors import UserError
-from zerogames.game import Game, PolicyMap
+from zerogames.game import Game
 from zerogames.nets.blocks import make_norm
+from zerogames.nets.head_kinds import VALUE_KINDS, find_policy
 from zerogames.nets.layers import ACTIVATIONS, pointwise, spatial
-from zerogames.nets.spec import NetSpec
+from zerogames.nets.names import board
+from zerogames.nets.spec import NO_PASS_LOGIT, NetSpec
 
 POLICY_CHANNELS = 32
-VALUE_CHANNELS = 32
-VALUE_HIDDEN = 128
-POOLED_HIDDEN = 50
 MOVES_LEFT_CHANNELS = 8
-NO_PASS_LOGIT = -1e4
-"""For an action the net cannot express: possible only where nothing else is legal."""
+MOVES_LEFT_HIDDEN = 128
+END_HIDDEN = 50
+
+
+class GraphWriter(Protocol):
+    """What heads write their ONNX layers with; values and layers are known by their names."""
+
+    @property
+    def spec(self) -> NetSpec:
+        """The net."""
+
+    def conv(self, x: str, name: str, *, norm: str = "") -> str:
+        """A convolution with the batch norm behind it."""
+
+    def dense(self, x: str, name: str) -> str:
+        """A dense layer over `[B, n]`."""
+
+    def dense_weights(self, name: str) -> tuple[str, str]:
+        """The weight and the bias of a dense layer."""
+
+    def token_dense(self, x: str, name: str) -> str:
+        """A dense layer over the last axis of `[B, n, C]`."""
+
+    def activate(self, x: str) -> str:
+        """The net's activation."""
+
+    def flatten(self, x: str) -> str:
+        """`[B, ...]` to `[B, n]`."""
+
+    def add(self, x: str, y: str) -> str:
+        """The sum."""
+
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """Any operator with one output."""
+
+    def numbers(self, *values: int) -> str:
+        """A constant vector of integers."""
+
+    def weights(self, array: NDArray[np.float32], name: str = "") -> str:
+        """A constant of the type the net computes in."""
+
+    def policy_output(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """The operator that gives the logits `[B, A]`."""
+
+    def gather_actions(self, logits: str, trunk: str, planes: str) -> str:
+        """The logits `[B, A]` from flattened planes, as `ActionGather`."""
+
+
+class PolicyHead(nn.Module):
+    """From a trunk `[B, C, H, W]` to logits `[B, A]`."""
+
+    def __init__(self, spec: NetSpec, game: Game) -> None:
+        super().__init__()
+        self.activate = ACTIVATIONS[spec.activation]
+        self.cells = prod(board(spec, game))
+
+    @staticmethod
+    def write_onnx(graph: GraphWriter, trunk: str) -> str:
+        """Write the layers under the names they have in the net, `policy....`."""
+        raise NotImplementedError
 
 
 class ActionGather(nn.Module):
@@ -29,13 +94,20 @@ class ActionGather(nn.Module):
 
     index: Tensor
 
-    def __init__(self, spec: NetSpec, policy_map: PolicyMap, cells: int) -> None:
+    def __init__(self, spec: NetSpec, game: Game, planes: str = "conv") -> None:
         super().__init__()
+        policy_map = game.heads.policy_maps.get(planes)
+        if policy_map is None:
+            raise UserError(
+                f"net '{spec.name}': {game.spec.name} has no planes for a '{spec.policy}' policy; "
+                "take the dense one"
+            )
+        self.planes = policy_map.planes
         index = np.asarray(policy_map.index)
         placed = index >= 0
         self.num_other = int((~placed).sum())
         num_placed = len(index) - self.num_other
-        num_planes = policy_map.planes * cells
+        num_planes = policy_map.planes * prod(board(spec, game))
         self.flatten_only = (
             num_placed == num_planes and np.array_equal(index[placed], np.arange(num_planes))
         ) and bool(placed[:num_placed].all())
@@ -56,36 +128,42 @@ class ActionGather(nn.Module):
         return logits if self.flatten_only else logits.index_select(1, self.index)
 
 
-class DensePolicy(nn.Module):
+class DensePolicy(PolicyHead):
     """1x1 to 32 channels, then one dense layer to all actions (Lc0's classical head)."""
 
     NORMED = (("conv", "norm"),)
 
-    def __init__(self, spec: NetSpec, cells: int, actions: int) -> None:
-        super().__init__()
-        self.activate = ACTIVATIONS[spec.activation]
+    def __init__(self, spec: NetSpec, game: Game) -> None:
+        super().__init__(spec, game)
         self.conv = pointwise(spec.channels, POLICY_CHANNELS)
         self.norm = make_norm(spec, POLICY_CHANNELS)
-        self.dense = nn.Linear(POLICY_CHANNELS * cells, actions)
+        self.dense = nn.Linear(POLICY_CHANNELS * self.cells, game.spec.action_size)
 
     def forward(self, trunk: Tensor) -> Tensor:
         """Logits `[B, A]`."""
         logits: Tensor = self.dense(self.activate(self.norm(self.conv(trunk))).flatten(1))
         return logits
 
+    @staticmethod
+    def write_onnx(graph: GraphWriter, trunk: str) -> str:
+        """Write the layers."""
+        planes = graph.activate(graph.conv(trunk, "policy.conv", norm="policy.norm"))
+        flat = graph.flatten(planes)
+        return graph.policy_output("Gemm", flat, *graph.dense_weights("policy.dense"), transB=1)
 
-class ConvPolicy(nn.Module):
+
+class ConvPolicy(PolicyHead):
     """Two 3x3 convolutions to the game's policy planes (Lc0's convolutional head)."""
 
     NORMED = (("conv1", "norm"),)
 
-    def __init__(self, spec: NetSpec, policy_map: PolicyMap, cells: int) -> None:
-        super().__init__()
-        self.activate = ACTIVATIONS[spec.activation]
+    def __init__(self, spec: NetSpec, game: Game) -> None:
+        super().__init__(spec, game)
+        gather = ActionGather(spec, game)
         self.conv1 = spatial(spec.channels, spec.channels, 3)
         self.norm = make_norm(spec, spec.channels)
-        self.conv2 = spatial(spec.channels, policy_map.planes, 3, bias=True)
-        self.gather = ActionGather(spec, policy_map, cells)
+        self.conv2 = spatial(spec.channels, gather.planes, 3, bias=True)
+        self.gather = gather
 
     def forward(self, trunk: Tensor) -> Tensor:
         """Logits `[B, A]`."""
@@ -93,33 +171,47 @@ class ConvPolicy(nn.Module):
         logits: Tensor = self.gather(planes, trunk)
         return logits
 
+    @staticmethod
+    def write_onnx(graph: GraphWriter, trunk: str) -> str:
+        """Write the layers."""
+        planes = graph.activate(graph.conv(trunk, "policy.conv1", norm="policy.norm"))
+        logits = graph.flatten(graph.conv(planes, "policy.conv2"))
+        return graph.gather_actions(logits, trunk, "conv")
 
-class PointsPolicy(nn.Module):
+
+class PointsPolicy(PolicyHead):
     """One 1x1 convolution without bias to the policy planes (the Go papers' `conv`)."""
 
-    def __init__(self, spec: NetSpec, policy_map: PolicyMap, cells: int) -> None:
-        super().__init__()
-        self.conv = pointwise(spec.channels, policy_map.planes)
-        self.gather = ActionGather(spec, policy_map, cells)
+    def __init__(self, spec: NetSpec, game: Game) -> None:
+        super().__init__(spec, game)
+        gather = ActionGather(spec, game)
+        self.conv = pointwise(spec.channels, gather.planes)
+        self.gather = gather
 
     def forward(self, trunk: Tensor) -> Tensor:
         """Logits `[B, A]`."""
         logits: Tensor = self.gather(self.conv(trunk), trunk)
         return logits
 
+    @staticmethod
+    def write_onnx(graph: GraphWriter, trunk: str) -> str:
+        """Write the layers."""
+        logits = graph.flatten(graph.conv(trunk, "policy.conv"))
+        return graph.gather_actions(logits, trunk, "conv")
 
-class AlphaZeroPolicy(nn.Module):
+
+class AlphaZeroPolicy(PolicyHead):
     """1x1 to two channels, then one dense layer to the board's points."""
 
     NORMED = (("conv", "norm"),)
 
-    def __init__(self, spec: NetSpec, policy_map: PolicyMap, cells: int) -> None:
-        super().__init__()
-        self.activate = ACTIVATIONS[spec.activation]
+    def __init__(self, spec: NetSpec, game: Game) -> None:
+        super().__init__(spec, game)
+        gather = ActionGather(spec, game)
         self.conv = pointwise(spec.channels, 2, bias=True)
         self.norm = make_norm(spec, 2, last=True)
-        self.dense = nn.Linear(2 * cells, policy_map.planes * cells)
-        self.gather = ActionGather(spec, policy_map, cells)
+        self.dense = nn.Linear(2 * self.cells, gather.planes * self.cells)
+        self.gather = gather
 
     def forward(self, trunk: Tensor) -> Tensor:
         """Logits `[B, A]`."""
@@ -127,54 +219,17 @@ class AlphaZeroPolicy(nn.Module):
         logits: Tensor = self.gather(points, trunk)
         return logits
 
-
-class AttentionPolicy(nn.Module):
-    """A logit for every pair of squares, and for promotions on the last rank (Lc0's head).
-
-    Its map indexes `from * 64 + to`, then 8 x 24 promotions by from-file, to-file and piece.
-    """
-
-    def __init__(self, spec: NetSpec, policy_map: PolicyMap) -> None:
-        super().__init__()
-        self.activate = ACTIVATIONS[spec.activation]
-        channels = spec.channels
-        self.embed = nn.Linear(channels, channels)
-        self.query = nn.Linear(channels, channels)
-        self.key = nn.Linear(channels, channels)
-        self.promotion = nn.Linear(channels, 4, bias=False)
-        self.gather = ActionGather(spec, policy_map, 64)
-
-    def forward(self, trunk: Tensor) -> Tensor:
-        """Logits `[B, A]`."""
-        squares = self.activate(self.embed(trunk.flatten(2).transpose(1, 2)))  # [B, 64, C]
-        query, key = self.query(squares), self.key(squares)
-        pairs = query @ key.transpose(1, 2) * trunk.shape[1] ** -0.5  # [B, 64, 64]
-        # The knight's promotion is the plain move; the others differ from it by to-file.
-        offsets = self.promotion(key[:, 56:])  # [B, 8, 4]
-        offsets = offsets[:, :, :3] + offsets[:, :, 3:]
-        plain = pairs[:, 48:56, 56:, None]  # [B, from-file, to-file, 1]
-        promotions = plain + offsets[:, None]  # [B, from-file, to-file, piece]
-        logits = torch.cat([pairs.flatten(1), promotions.flatten(1)], dim=1)
-        gathered: Tensor = self.gather(logits, trunk)
-        return gathered
+    @staticmethod
+    def write_onnx(graph: GraphWriter, trunk: str) -> str:
+        """Write the layers."""
+        planes = graph.activate(graph.conv(trunk, "policy.conv", norm="policy.norm"))
+        points = graph.dense(graph.flatten(planes), "policy.dense")
+        return graph.gather_actions(points, trunk, "conv")
 
 
-def make_policy(spec: NetSpec, game: Game, cells: int) -> nn.Module:
+def make_policy(spec: NetSpec, game: Game) -> PolicyHead:
     """The spec's policy head."""
-    if spec.policy == "dense":
-        return DensePolicy(spec, cells, game.spec.action_size)
-    # `points` and `az` fill the planes of the game's convolutional policy.
-    kind = "conv" if spec.policy in ("points", "az") else spec.policy
-    policy_map = game.heads.policy_maps.get(kind)
-    if policy_map is None:
-        raise UserError(
-            f"net '{spec.name}': {game.spec.name} has no planes for a '{spec.policy}' policy; "
-            "take the dense one"
-        )
-    if spec.policy == "attention":
-        return AttentionPolicy(spec, policy_map)
-    head = {"conv": ConvPolicy, "points": PointsPolicy, "az": AlphaZeroPolicy}[spec.policy]
-    return head(spec, policy_map, cells)
+    return find_policy(spec, game)(spec, game)
 
 
 class DenseHead(nn.Module):
@@ -217,12 +272,10 @@ class PooledHead(nn.Module):
 
 def make_value(spec: NetSpec, cells: int) -> nn.Module:
     """The spec's value head: three logits for `wdl`, else one raw number."""
-    outputs = 3 if spec.value == "wdl" else 1
-    if spec.value_head == "gap":
-        return PooledHead(spec, outputs, hidden=POOLED_HIDDEN)
-    if spec.value_head == "az":
-        return DenseHead(spec, cells, outputs, channels=1, hidden=256)
-    return DenseHead(spec, cells, outputs, channels=VALUE_CHANNELS, hidden=VALUE_HIDDEN)
+    outputs, kind = 3 if spec.value == "wdl" else 1, VALUE_KINDS[spec.value_head]
+    if kind.channels == 0:
+        return PooledHead(spec, outputs, hidden=kind.hidden)
+    return DenseHead(spec, cells, outputs, channels=kind.channels, hidden=kind.hidden)
 
 
 class CellsHead(nn.Module):
@@ -243,7 +296,7 @@ def make_ends(spec: NetSpec, game: Game) -> nn.ModuleDict:
     wanted = [end for end in game.heads.ends if end.name in spec.ends]
     return nn.ModuleDict(
         {
-            end.name: CellsHead(spec) if end.per_cell else PooledHead(spec, 1, hidden=POOLED_HIDDEN)
+            end.name: CellsHead(spec) if end.per_cell else PooledHead(spec, 1, hidden=END_HIDDEN)
             for end in wanted
         }
     )
@@ -253,6 +306,6 @@ def make_moves_left(spec: NetSpec, cells: int) -> nn.Module | None:
     """Plies to the end of the game, before the ReLU; pooled where the value is."""
     if not spec.moves_left:
         return None
-    if spec.value_head == "gap":
-        return PooledHead(spec, 1, hidden=VALUE_HIDDEN)
-    return DenseHead(spec, cells, 1, channels=MOVES_LEFT_CHANNELS, hidden=VALUE_HIDDEN)
+    if VALUE_KINDS[spec.value_head].channels == 0:
+        return PooledHead(spec, 1, hidden=MOVES_LEFT_HIDDEN)
+    return DenseHead(spec, cells, 1, channels=MOVES_LEFT_CHANNELS, hidden=MOVES_LEFT_HIDDEN)

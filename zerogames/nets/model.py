@@ -64,7 +64,7 @@ class Model(nn.Module):
                 for first in range(0, step * spec.blocks, step)
             )
         )
-        self.policy = make_policy(spec, game, height * width)
+        self.policy = make_policy(spec, game)
         self.value = make_value(spec, height * width)
         self.moves_left = make_moves_left(spec, height * width)
         self.ends = make_ends(spec, game)

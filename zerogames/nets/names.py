@@ -13,7 +13,8 @@ from zerogames_kernels import Pattern, random_pattern, square_pattern
 
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
-from zerogames.nets.spec import Block, Form, InputScale, NetSpec, Policy, Value, ValueLoss
+from zerogames.nets.head_kinds import policy_kinds
+from zerogames.nets.spec import Block, Form, InputScale, NetSpec, Value, ValueLoss
 
 BLOCKS: tuple[str, ...] = ("res", "mob", "cnx")
 SQUARES: tuple[str, ...] = ("3x3", "5x5")
@@ -68,7 +69,7 @@ def parse_net_name(
         channels=channels,
         expanded=EXPANSION[block] * channels,
         se_ratio=0 if block == "cnx" else min(2, channels),
-        policy=cast(Policy, _POLICY_NAMES.get(game.heads.policy[0], game.heads.policy[0])),
+        policy=_POLICY_NAMES.get(game.heads.policy[0], game.heads.policy[0]),
         value=cast(Value, game.heads.value[0]),
     )
     spec = apply_options(spec, options, game)
@@ -100,7 +101,7 @@ def apply_options(spec: NetSpec, options: list[str], game: Game) -> NetSpec:
     policies = {
         canonical: kind
         for kind in heads.policy
-        if (canonical := _POLICY_NAMES.get(kind, kind)) in get_args(Policy)
+        if (canonical := _POLICY_NAMES.get(kind, kind)) in policy_kinds(game)
         and (canonical == "dense" or heads.policy_maps)
     }
     changes: dict[str, dict[str, Any]] = {

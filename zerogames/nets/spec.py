@@ -8,13 +8,17 @@ from zerogames.errors import UserError
 Block = Literal["res", "mob", "cnx", "golois"]
 Convention = Literal["lc0", "keras"]
 Form = Literal["native", "dense", "opti1", "opti2"]
-Policy = Literal["dense", "conv", "points", "az", "attention"]
 Value = Literal["wdl", "scalar", "binary"]
 ValueHead = Literal["dense", "az", "gap"]
 Activation = Literal["relu", "mish"]
 ValueLoss = Literal["cross-entropy", "mse", "binary"]
 InputScale = tuple[tuple[int, float], ...]
 """Pairs of plane and factor."""
+
+NORM_EPSILON: dict[Convention, float] = {"lc0": 1e-5, "keras": 1e-3}
+"""Added to the variance by batch norms."""
+NO_PASS_LOGIT = -1e4
+"""The logit of an action the net cannot express: it is chosen only where nothing else is legal."""
 
 MAX_BLOCKS = 256
 MAX_CHANNELS = 4096
@@ -55,9 +59,9 @@ class NetSpec:
     input_scale: InputScale = ()
     """Factor for some planes: encoders emit raw values, e.g. the rule-50 counter in plies."""
 
-    policy: Policy
-    """`dense`, `conv` (two 3x3 convolutions, gathered), `points` (one 1x1), `az` (AlphaZero's),
-    `attention` (pairs of squares)."""
+    policy: str
+    """`dense`, `conv` (two 3x3 convolutions, gathered), `points` (one 1x1), `az` (AlphaZero's), or
+    a kind of the game's own, see `zerogames.nets.head_kinds`."""
     pass_logit: bool = True
     """Actions without a place on the policy planes get a logit from the pooled trunk, or -1e4."""
     value: Value
@@ -75,11 +79,6 @@ class NetSpec:
     value_weight: float = 1.0
     l2: float = 0.5e-4
     """Times the sum of squares of convolution and dense weights."""
-
-    @property
-    def any_board(self) -> bool:
-        """Whether the same weights serve every board size."""
-        return self.policy in ("conv", "points") and self.value_head == "gap"
 
     def check(self) -> None:
         """Raise `UserError` for sizes no net has."""

@@ -22,6 +22,7 @@ from zerogames.game import (
     GameSpec,
     GameWriter,
     Heads,
+    PolicyKind,
     PolicyMap,
     State,
     Symmetry,
@@ -121,6 +122,11 @@ class Chess(BaseGame):
                 "conv": _policy_map(CONV_PLANES, _native.conv_policy_map()),
                 "attention": _policy_map(ATTENTION_PLANES, _native.attention_policy_map()),
             },
+            kinds=(
+                PolicyKind(
+                    name="attention", head="zerogames_chess.attention_policy:AttentionPolicy"
+                ),
+            ),
         )
 
     @property

@@ -20,7 +20,6 @@ from zerogames_chess.lc0.wire import (
 )
 
 MAGIC = 0x1C0
-EPSILON = 1e-5
 INPUTS = {
     1: "classic 112 planes",
     2: "castling planes",

@@ -17,10 +17,10 @@ from torch import nn
 from zerogames.errors import UserError
 from zerogames.nets.layers import BatchNorm, SqueezeExcitation
 from zerogames.nets.model import Model, build_model
+from zerogames.nets.spec import NORM_EPSILON
 from zerogames.registry import get_game
 from zerogames_chess.lc0.layer import Encoding, Floats
 from zerogames_chess.lc0.network import (
-    EPSILON,
     ConvBlock,
     DenseHead,
     Lc0Net,
@@ -197,7 +197,7 @@ def _set_conv(conv: nn.Module, norm: nn.Module, block: ConvBlock, where: str) ->
         if (variances < 0).any():
             raise UserError(f"{where} has a negative variance")
     else:
-        means, variances = -biases, ones * np.float32(1 - EPSILON)
+        means, variances = -biases, ones * np.float32(1 - NORM_EPSILON["lc0"])
     if norm.weight is not None:
         _copy(norm.weight, gammas, where)
     elif (gammas != 1).any():

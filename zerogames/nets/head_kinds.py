@@ -1,0 +1,58 @@
+"""The kinds of heads by name; needs no torch. Games add policy heads through `Heads.kinds`."""
+
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from zerogames.errors import unknown_name
+from zerogames.game import Game, PolicyKind
+from zerogames.nets.spec import NetSpec
+
+if TYPE_CHECKING:
+    from zerogames.nets.heads import PolicyHead
+
+POLICY_KINDS = (
+    PolicyKind(name="dense", head="zerogames.nets.heads:DensePolicy"),
+    PolicyKind(name="conv", head="zerogames.nets.heads:ConvPolicy", any_board=True),
+    PolicyKind(name="points", head="zerogames.nets.heads:PointsPolicy", any_board=True),
+    PolicyKind(name="az", head="zerogames.nets.heads:AlphaZeroPolicy"),
+)
+"""The policy heads that every game's nets may have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueKind:
+    """A kind of value head: planes or averages, a hidden dense layer, an output layer."""
+
+    channels: int = 0
+    """Channels of the 1x1 convolution before the hidden layer; 0 averages the trunk over the board
+    instead, so that the same weights serve every board size."""
+    hidden: int
+    """Units of the hidden layer."""
+
+
+VALUE_KINDS = {
+    "dense": ValueKind(channels=32, hidden=128),
+    "az": ValueKind(channels=1, hidden=256),
+    "gap": ValueKind(hidden=50),
+}
+"""By the name in specs: Lc0's, AlphaZero's, and the pooled one of the Go papers."""
+
+
+def policy_kinds(game: Game) -> Mapping[str, PolicyKind]:
+    """Return the kinds of policy heads of a game's nets by name."""
+    return {kind.name: kind for kind in (*POLICY_KINDS, *game.heads.kinds)}
+
+
+def find_policy(spec: NetSpec, game: Game) -> "type[PolicyHead]":
+    """Import the class of a net's policy head."""
+    kinds = policy_kinds(game)
+    if spec.policy not in kinds:
+        raise unknown_name(f"policy head of {game.spec.name}", spec.policy, kinds)
+    return cast("type[PolicyHead]", pkgutil.resolve_name(kinds[spec.policy].head))
+
+
+def serves_any_board(spec: NetSpec, game: Game) -> bool:
+    """Return whether the same weights serve every board size."""
+    return policy_kinds(game)[spec.policy].any_board and VALUE_KINDS[spec.value_head].channels == 0
