@@ -1,4 +1,4 @@
-"""Ending a long run in good order."""
+"""Signals that end a long run in good order."""
 
 import contextlib
 import signal

@@ -1,4 +1,4 @@
-"""What a run writes down as it goes: lines of JSON, and TensorBoard's events."""
+"""The log of a run's metrics: lines of JSON, and TensorBoard's events."""
 
 import json
 import math
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class JsonLines:
-    """A file of one JSON object a line, each with the `step` it belongs to."""
+    """A file with one JSON object per line, each with the `step` it belongs to."""
 
     def __init__(self, path: Path, *, last_step: int) -> None:
-        """Continue a file; lines of steps that a killed run made after its checkpoint go."""
+        """Continue a file; drop lines of steps after `last_step`, which a killed run made."""
         self._path = path
         self.lines = [line for line in read_lines(path) if line.get("step", 0) <= last_step]
         text = "".join(json.dumps(line) + "\n" for line in self.lines)
@@ -33,23 +33,33 @@ class JsonLines:
             os.fsync(file.fileno())
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """All whole lines of a file; a last one that was cut off does not count."""
-    if not path.exists():
+def read_lines(path: Path, problems: list[str] | None = None) -> list[dict[str, Any]]:
+    """All whole lines of a file; none if it is missing.
+
+    Args:
+        path: The file. A last line that is being written, or was cut off, does not count.
+        problems: Takes a sentence for each other line that is not a JSON object.
+    """
+    problems = [] if problems is None else problems
+    try:
+        texts = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
         return []
     lines = []
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for number, text in enumerate(texts, start=1):
         try:
             line = json.loads(text)
-        except ValueError:
-            continue
+        except (ValueError, RecursionError):
+            line = None
         if isinstance(line, dict):
             lines.append(line)
+        elif number < len(texts):
+            problems.append(f"{path.name}, line {number}: not a JSON object; left out")
     return lines
 
 
 class Events:
-    """TensorBoard's files in a run's folder; events after `step` of an earlier session go."""
+    """TensorBoard's files in a run's folder; events after `step` are purged."""
 
     def __init__(self, folder: Path, *, step: int) -> None:
         self._folder = folder

@@ -1,0 +1,210 @@
+"""From the text that names a net to the net, for every command that takes one.
+
+A net is named by
+
+- the name of an architecture, such as `mob_krb_6x96`: a new net with random weights;
+- a file, ours (`.safetensors`) or another program's (such as `.pb.gz`);
+- `shipped`: the net in the package of the game's plugin;
+- `newest`: the net of the runs in `runs/` that was written last;
+- nothing: the newest one, else the shipped one, for commands that play.
+
+A plugin ships nets as files `nets/*.safetensors` in its package; what a net plays is read from the
+file, so the files' names are free.
+"""
+
+import hashlib
+import importlib.resources
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zerogames.atomic import write_bytes_atomically
+from zerogames.errors import UserError
+from zerogames.game import Game
+from zerogames.nets.foreign import net_suffixes, resolve_net
+from zerogames.nets.net_info import NetInfo, read_net_info
+from zerogames.registry import get_game
+from zerogames.runs.folder import NET_NAME
+
+if TYPE_CHECKING:
+    from zerogames.nets.model import Model
+
+RUNS = Path("runs")
+"""Where commands keep their runs, below the working directory."""
+SHIPPED, NEWEST = "shipped", "newest"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetSource:
+    """Where a net comes from; it is loaded or made by the methods."""
+
+    origin: str
+    """For people, such as `newest run, runs/go-train`."""
+    path: Path | None = None
+    """The file, ours or another program's; None for a new net."""
+    name: str = ""
+    """The architecture of a new net."""
+    game: Game | None = None
+    """The game of a new net; for a file None, or the game in which it is to be used."""
+
+    def load(self, *, seed: int = 0) -> "tuple[Model, NetInfo]":
+        """The net and what its file says, or would say.
+
+        Args:
+            seed: Decides the weights of a new net.
+        """
+        from zerogames.nets import build_model, load_net
+
+        if self.path is not None:
+            return load_net(resolve_net(self.path), game=self.game)
+        assert self.game is not None
+        model = build_model(self.game.parse_net(self.name), self.game, seed=seed).eval()
+        return model, describe_new_net(model)
+
+    def file(self) -> Path:
+        """A file of ours; that of a new or foreign net is made once and cached."""
+        if self.path is not None:
+            return resolve_net(self.path)
+        from zerogames.export.cache import cache_folder
+
+        assert self.game is not None
+        digest = hashlib.sha256(f"{self.game.spec.identity} {self.name}".encode()).hexdigest()
+        path = cache_folder() / f"new-{digest[:16]}.safetensors"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.write(path)
+        return path
+
+    def write(self, path: Path, *, seed: int = 0) -> None:
+        """Write the net to a file, once it is known to fit the game; the file may be its own."""
+        model, _ = self.load(seed=seed)
+        if self.path is None:
+            from zerogames.nets import save_net
+
+            save_net(path, model)
+        elif not (path.exists() and path.samefile(self.path)):
+            write_bytes_atomically(path, resolve_net(self.path).read_bytes())
+
+
+def find_net(text: str | Path | None, game: Game | None = None, *, runs: Path = RUNS) -> NetSource:
+    """The net that a user named.
+
+    Args:
+        text: A name, a file, `shipped`, `newest`, or nothing; see the module.
+        game: The game; needed by all forms but a file. For a file it may be another board size.
+        runs: The folder of the runs.
+
+    Raises:
+        UserError: if there is no such net, or one of our files is for another game.
+    """
+    given = str(text) if text else ""
+    if given in ("", SHIPPED, NEWEST):
+        if game is None:
+            raise UserError("say which game the net is for, with --game")
+        found = _known_net(game, given, runs)
+        if found is None:
+            place = {SHIPPED: "comes with the game", NEWEST: f"is in {runs}"}.get(given, "is here")
+            raise UserError(
+                f"there is no net for {game.spec.identity} that {place}; train one "
+                f"(`zerogames train --game {game.spec.identity}`) or give its file"
+            )
+        return found
+    path = Path(given)
+    if path.is_file():
+        return NetSource(origin=f"net {given}", path=path, game=_playing(path, game))
+    if isinstance(text, Path) or given.endswith(net_suffixes()):
+        raise UserError(f"there is no net file '{given}'; train one or give its path")
+    if game is None:
+        raise UserError(f"there is no net file '{given}'; for a name add --game")
+    name = game.parse_net(given).name
+    return NetSource(origin=f"new random net {name}", name=name, game=game)
+
+
+def default_net(game: Game, *, runs: Path = RUNS) -> NetSource | None:
+    """The net that plays if none is named: the newest run's, else the shipped one, or None."""
+    return _known_net(game, "", runs)
+
+
+def check_resumed_net(text: str | None, trained: str, run: Path, game: Game) -> None:
+    """Refuse to continue a run under the name of another architecture.
+
+    Args:
+        text: What the user named. A file says only how the run began.
+        trained: The name of the net that the run trains.
+        run: The folder of the run.
+        game: The game of the run.
+    """
+    if not text or text in (SHIPPED, NEWEST):
+        return
+    if Path(text).is_file() or text.endswith(net_suffixes()):
+        return
+    if game.parse_net(text).name != trained:
+        raise UserError(
+            f"{run} trains the net {trained}, not {text}; give another folder with --out"
+        )
+
+
+def newest_run_net(game: Game, *, runs: Path = RUNS) -> Path | None:
+    """Of the runs of exactly this game, the net written last."""
+    nets = sorted(runs.glob(f"*/{NET_NAME}"), key=_written_at, reverse=True)
+    return next((net for net in nets if _fit(net, game) == "exactly"), None)
+
+
+def shipped_net(game: Game) -> Path | None:
+    """The net in the plugin's package made for this game, or for other options that it fits."""
+    package = type(game).__module__.partition(".")[0]
+    folder = Path(str(importlib.resources.files(package) / "nets"))
+    nets = sorted(folder.glob("*.safetensors"))
+    for fit in ("exactly", "in shape"):
+        for net in nets:
+            if _fit(net, game) == fit:
+                return net
+    return None
+
+
+def describe_new_net(model: "Model") -> NetInfo:
+    """What the file of a net without training would say."""
+    from zerogames.nets.file import describe_heads
+
+    spec = model.spec
+    return NetInfo(
+        name=spec.name, game=spec.game, encoding=spec.encoding, heads=describe_heads(spec)
+    )
+
+
+def _known_net(game: Game, word: str, runs: Path) -> NetSource | None:
+    if word != SHIPPED and (path := newest_run_net(game, runs=runs)) is not None:
+        return NetSource(origin=f"newest run, {path.parent}", path=path, game=game)
+    if word != NEWEST and (path := shipped_net(game)) is not None:
+        return NetSource(origin="shipped with the game", path=path, game=game)
+    return None
+
+
+def _playing(path: Path, game: Game | None) -> Game | None:
+    """The game, if a file of ours is for it; other programs' files are checked when loaded."""
+    if game is not None and path.suffix == ".safetensors":
+        info = read_net_info(path)
+        if info.game.partition(":")[0] != game.spec.name:
+            raise UserError(f"{path} is a net for {info.game}, not for {game.spec.identity}")
+    return game
+
+
+def _fit(net: Path, game: Game) -> str:
+    """How a net fits a game: `exactly`, `in shape` (the same board, other rules) or not at all."""
+    try:
+        info = read_net_info(net)
+        if info.game == game.spec.identity:
+            return "exactly"
+        made_for = get_game(info.game).spec
+    except UserError:
+        return ""  # not a net, only half of one, or of a game that is not installed
+    shape = (made_for.name, made_for.action_size, made_for.observation_shape)
+    spec = game.spec
+    return "in shape" if shape == (spec.name, spec.action_size, spec.observation_shape) else ""
+
+
+def _written_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
