@@ -22,7 +22,7 @@ from zerogames.export.onnx_format import check_structure, make_checked_onnx
 from zerogames.export.parity import TOLERANCES, compare, torch_answers
 from zerogames.export.positions import random_positions
 from zerogames.nets import Model, build_model, save_net
-from zerogames.nets.finding import describe_new_net
+from zerogames.runs.net_source import describe_new_net
 
 CHESS = [
     *[
@@ -250,7 +250,7 @@ def test_weights_beyond_half_precision_are_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing.safetensors"], "there is no net file nothing.safetensors"),
+        (["nothing.safetensors"], "there is no net file 'nothing.safetensors'"),
         (["mob_3x3_1x8"], "for a name add --game"),
         (["mob_3x3_1x8", "--game", "chess", "--format", "onx"], "did you mean 'onnx'"),
         (["mob_3x3_1x8", "--game", "chess", "--precision", "fp8"], "known: fp16, fp32"),

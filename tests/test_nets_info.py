@@ -51,7 +51,7 @@ def test_info_shows_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     ("arguments", "message"),
     [
         ([], "name a net file"),
-        (["nothing.safetensors"], "there is no net file nothing.safetensors"),
+        (["nothing.safetensors"], "there is no net file 'nothing.safetensors'"),
         (["mob_3x3_2x8"], "for a name add --game"),
         (["mob_3x3_2x8", "--game", "conect4"], "did you mean 'connect4'"),
         (["mop_3x3_2x8", "--game", "connect4"], "did you mean 'mob'"),

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import zerogames
 from zerogames.cli import main
 from zerogames.data.record import GameRecord
 from zerogames.data.shard import write_shard
 from zerogames.report.charts import LineChart, Series, nice_ticks
-from zerogames.run_folder import begin_session
+from zerogames.runs.folder import open_run
 
 
 def metric(step: int) -> dict[str, float]:
@@ -49,7 +48,8 @@ def run(tmp_path: Path) -> Path:
     (folder / "shards").mkdir(parents=True)
     settings = {"net": "res_3x3_1x8", "seed": 5}
     (tmp_path / "begun").mkdir()
-    begin_session(tmp_path / "begun", "train", zerogames.get_game("connect4"), settings)
+    with open_run(tmp_path / "begun", kind="train", game="connect4", settings=settings) as begun:
+        begun.begin()
     (tmp_path / "begun" / "run.json").rename(folder / "run.json")
     lines = "".join(json.dumps(metric(step)) + "\n" for step in range(1, 6))
     (folder / "metrics.jsonl").write_text(lines)

@@ -7,7 +7,7 @@ from zerogames.atomic import write_bytes_atomically
 from zerogames.config import to_table
 from zerogames.errors import UserError
 from zerogames.game import Game
-from zerogames.run_folder import NET_NAME, begin_session, default_folder
+from zerogames.runs import folder
 from zerogames_selfplay.settings import SelfplaySettings
 
 KIND = "selfplay"
@@ -23,7 +23,7 @@ class RunFolder:
     @property
     def net(self) -> Path:
         """The net that plays."""
-        return self.path / NET_NAME
+        return self.path / folder.NET_NAME
 
     @property
     def shards(self) -> Path:
@@ -33,9 +33,11 @@ class RunFolder:
 
 def open_run(settings: SelfplaySettings, game: Game) -> RunFolder:
     """Make or continue a run's folder."""
-    path = settings.out or default_folder(settings.game, KIND)
-    session = begin_session(path, KIND, game, to_table(settings))
-    return RunFolder(path=path, session=session)
+    path = settings.out or folder.default_folder(settings.game, KIND)
+    run = folder.open_run(path, kind=KIND, game=game.spec.identity, settings=to_table(settings))
+    with run:
+        run.begin()
+        return RunFolder(path=path, session=run.session)
 
 
 def provide_net(run: RunFolder, settings: SelfplaySettings, game: Game) -> tuple[Path | None, str]:

@@ -10,7 +10,7 @@ from zerogames.cli import main
 from zerogames.commands.compare import CompareSettings, plan
 from zerogames.pretrain.comparison import Compared, Curve, make_table
 from zerogames.pretrain.statistics import mean_and_deviation, student_tails, welch_test
-from zerogames.train.journal import read_lines
+from zerogames.runs.metrics_log import read_lines
 
 
 def test_student_and_welch_agree_with_published_values() -> None:

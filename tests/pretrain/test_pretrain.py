@@ -25,7 +25,7 @@ from zerogames.nets import build_model, load_net, save_net
 from zerogames.pretrain.card import command_line
 from zerogames.pretrain.settings import PretrainSettings, ValidationSettings
 from zerogames.pretrain.validation_set import ValidationSet
-from zerogames.train.journal import read_lines
+from zerogames.runs.metrics_log import read_lines
 
 ROOT = Path(__file__).parent.parent.parent
 CONFIGS = sorted(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from zerogames.interrupt import hold_back_ctrl_c
+from zerogames.runs.signals import hold_back_ctrl_c
 
 
 @pytest.fixture(autouse=True)

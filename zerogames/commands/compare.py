@@ -12,9 +12,9 @@ from rich.markdown import Markdown
 from zerogames.commands.pretrain import read_config
 from zerogames.errors import UserError
 from zerogames.identity import split_identity
-from zerogames.interrupt import stop_on_signals
 from zerogames.pretrain.settings import PretrainSettings
 from zerogames.registry import get_game
+from zerogames.runs.signals import stop_on_signals
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

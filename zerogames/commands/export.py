@@ -46,8 +46,8 @@ def export(
             plays some games against itself.
     """
     from zerogames.export.formats import BatchSizes, ExportRequest, find_format
-    from zerogames.nets.finding import describe_new_net, find_net
     from zerogames.registry import get_game
+    from zerogames.runs.net_source import find_net
 
     chosen = find_format(format)
     precision = precision or chosen.precisions[0]
@@ -62,7 +62,8 @@ def export(
     if not 1 <= positions <= 100_000:
         raise UserError(f"--positions must be 1 to 100000, not {positions}")
     sizes = BatchSizes.parse(batch)
-    model, info = find_net(net, game)
+    source = find_net(net, get_game(game) if game else None)
+    model, info = source.load()
     marks = [precision] if precision != chosen.precisions[0] else []
     marks += ["plugin"] if plugin_op else []
     path = out or _default_path(net, marks, chosen.suffix)
@@ -74,14 +75,14 @@ def export(
         ExportRequest(
             model=model,
             game=get_game(game or model.spec.game),
-            info=info or describe_new_net(model),
+            info=info,
             out=path,
             precision=precision,
             plugin_op=plugin_op,
             plugin_library=plugin_library,
             batch=sizes,
             positions=positions,
-            source=Path(net) if Path(net).is_file() else None,
+            source=source.path,
             calibration=calibration,
             console=Console(),
         )

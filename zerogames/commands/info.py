@@ -55,10 +55,12 @@ def info(
         raise UserError("--export is for game records")
     if not net and not game:
         raise UserError("name a net file, or a game with --game (and a net), or --papers")
-    from zerogames.nets.finding import find_net
+    from zerogames.runs.net_source import find_net
 
-    model, described = find_net(net, game)
-    _print_net(console, model, described)
+    played = get_game(game) if game else None
+    source = find_net(net or (played.default_net if played else None), played)
+    model, described = source.load()
+    _print_net(console, model, described if source.path else None)
     return 0
 
 

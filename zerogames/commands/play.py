@@ -5,7 +5,6 @@ import random
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import tyro
@@ -25,9 +24,9 @@ class PlayOptions:
 
     game: str = "chess"
     """The game with its options, e.g. go:size=9."""
-    net: Path | None = None
-    """A net file; by default the newest in `runs`, else one that came with the game, else plain
-    MCTS."""
+    net: str | None = None
+    """A net file, `newest` (of the runs in `runs`), `shipped` or the name of a new net; by default
+    the newest, else the shipped one, else plain MCTS plays."""
     side: Literal["first", "second", "random"] = "first"
     """Yours: first is White in chess, Black in Go and Othello, red in Connect Four."""
     level: int = 7
@@ -79,17 +78,15 @@ def play(options: PlayOptions) -> int:
 def _adviser(game: Game, options: PlayOptions, seed: int) -> "Adviser":
     from zerogames.evaluate import open_evaluator
     from zerogames.nets import read_net_info
-    from zerogames.nets.foreign import resolve_net
-    from zerogames.nets.shipped import find_net
     from zerogames.play.adviser import NetAdviser, RolloutAdviser
+    from zerogames.runs.net_source import default_net, find_net
 
-    path, origin = options.net, ""
-    if path is None and (found := find_net(game)) is not None:
-        path, origin = found.path, f" ({found.origin})"
-    if path is None:
+    source = find_net(options.net, game) if options.net else default_net(game)
+    if source is None:
         return RolloutAdviser(game, nodes=1, seed=seed)
+    path = source.file()
     evaluator = open_evaluator(
         game, net=path, threads=os.cpu_count() or 1, precision=options.precision
     )
-    net = game.parse_net(read_net_info(resolve_net(path)).name)
-    return NetAdviser(f"{path}{origin}", game, evaluator, nodes=1, net=net)
+    net = game.parse_net(read_net_info(path).name)
+    return NetAdviser(source.title, game, evaluator, nodes=1, net=net)

@@ -10,9 +10,9 @@ from rich.console import Console
 from zerogames.config import find_config, parse_arguments, read_settings, take_option
 from zerogames.errors import UserError
 from zerogames.identity import split_identity
-from zerogames.interrupt import stop_on_signals
 from zerogames.pretrain.folder import PretrainFolder, read_run_settings, run_path
 from zerogames.pretrain.settings import PretrainSettings
+from zerogames.runs.signals import stop_on_signals
 
 
 def main(argv: Sequence[str]) -> int:

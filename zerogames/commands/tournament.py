@@ -12,8 +12,8 @@ from zerogames.arena.event import NET_PLACE, Conditions, Event, fill_in_net, par
 from zerogames.arena.schedule import Format
 from zerogames.config import find_config, make_settings, read_settings, take_option, to_table
 from zerogames.errors import UserError, unknown_name
-from zerogames.nets.shipped import find_net
 from zerogames.registry import get_game
+from zerogames.runs.net_source import default_net
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ def _default_net(options: TournamentOptions, console: Console) -> str:
     """For players that need a net where none is named: the newest of the runs, or a shipped one."""
     if not any(NET_PLACE in player for player in options.players):
         return ""
-    found = find_net(get_game(options.game))
+    found = default_net(get_game(options.game))
     if found is None:
         return ""
     console.print(f"net: {found.path} ({found.origin})", highlight=False)

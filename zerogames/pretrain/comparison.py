@@ -12,7 +12,7 @@ import torch
 from zerogames.atomic import write_text_atomically
 from zerogames.nets import fold_norms, load_net
 from zerogames.pretrain.statistics import mean_and_deviation, welch_test
-from zerogames.train.journal import read_lines
+from zerogames.runs.metrics_log import read_lines
 
 SPEED_BATCH = 100
 """Positions of a batch, as in the papers' tables."""

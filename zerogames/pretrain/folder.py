@@ -13,7 +13,7 @@ from pathlib import Path
 from zerogames.config import make_settings, to_table
 from zerogames.game import Game
 from zerogames.pretrain.settings import PretrainSettings
-from zerogames.run_folder import NET_NAME, begin_session, default_folder, read_run
+from zerogames.runs.folder import NET_NAME, default_folder, open_run, read_run
 
 KIND = "pretrain"
 
@@ -60,5 +60,6 @@ def open_folder(settings: PretrainSettings, game: Game) -> PretrainFolder:
     """Make or continue a run's folder."""
     stored = to_table(settings) | {"data": [str(path) for path in settings.data]}
     path = run_path(settings)
-    begin_session(path, KIND, game, stored)
+    with open_run(path, kind=KIND, game=game.spec.identity, settings=stored) as run:
+        run.begin()
     return PretrainFolder(path)

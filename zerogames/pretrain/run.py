@@ -24,8 +24,8 @@ from zerogames.pretrain.folder import PretrainFolder, open_folder, run_path
 from zerogames.pretrain.progress import ProgressDisplay
 from zerogames.pretrain.settings import PretrainSettings
 from zerogames.pretrain.validation_set import ValidationSet
+from zerogames.runs.metrics_log import Events, JsonLines
 from zerogames.train import CheckpointFolder, Trainer, validate
-from zerogames.train.journal import Events, JsonLines
 
 
 class PretrainRun:

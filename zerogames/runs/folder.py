@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from zerogames import __version__
-from zerogames.atomic import TEMPORARY_SUFFIX, write_text_atomically
+from zerogames.atomic import TEMPORARY_SUFFIX
 from zerogames.errors import UserError
 from zerogames.runs.lock import LOCK_NAME, LockedFolder
 

@@ -14,11 +14,13 @@ file, so the files' names are free.
 
 import hashlib
 import importlib.resources
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zerogames.atomic import write_bytes_atomically
+from zerogames.cache import cached_file
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.nets.foreign import net_suffixes, resolve_net
@@ -39,13 +41,18 @@ class NetSource:
     """Where a net comes from; it is loaded or made by the methods."""
 
     origin: str
-    """For people, such as `newest run, runs/go-train`."""
+    """For people: `file`, `newest run, runs/go-train`, `shipped with the game`, or the new net."""
     path: Path | None = None
     """The file, ours or another program's; None for a new net."""
     name: str = ""
     """The architecture of a new net."""
     game: Game | None = None
     """The game of a new net; for a file None, or the game in which it is to be used."""
+
+    @property
+    def title(self) -> str:
+        """The file and how it was found, or the new net."""
+        return self.origin if self.path is None else f"{self.path} ({self.origin})"
 
     def load(self, *, seed: int = 0) -> "tuple[Model, NetInfo]":
         """The net and what its file says, or would say.
@@ -65,15 +72,9 @@ class NetSource:
         """A file of ours; that of a new or foreign net is made once and cached."""
         if self.path is not None:
             return resolve_net(self.path)
-        from zerogames.export.cache import cache_folder
-
         assert self.game is not None
         digest = hashlib.sha256(f"{self.game.spec.identity} {self.name}".encode()).hexdigest()
-        path = cache_folder() / f"new-{digest[:16]}.safetensors"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self.write(path)
-        return path
+        return cached_file(f"new-{digest[:16]}-v1.safetensors", self.write)
 
     def write(self, path: Path, *, seed: int = 0) -> None:
         """Write the net to a file, once it is known to fit the game; the file may be its own."""
@@ -111,8 +112,8 @@ def find_net(text: str | Path | None, game: Game | None = None, *, runs: Path = 
         return found
     path = Path(given)
     if path.is_file():
-        return NetSource(origin=f"net {given}", path=path, game=_playing(path, game))
-    if isinstance(text, Path) or given.endswith(net_suffixes()):
+        return NetSource(origin="file", path=path, game=_playing(path, game))
+    if os.sep in given or given.endswith(net_suffixes()):
         raise UserError(f"there is no net file '{given}'; train one or give its path")
     if game is None:
         raise UserError(f"there is no net file '{given}'; for a name add --game")

@@ -5,7 +5,7 @@ from pathlib import Path
 from zerogames import get_game
 from zerogames.evaluate import open_evaluator
 from zerogames.game import parse_position
-from zerogames.nets.shipped import shipped_net
+from zerogames.runs.net_source import shipped_net
 from zerogames.search import new_search
 from zerogames.search.settings import search_preset
 

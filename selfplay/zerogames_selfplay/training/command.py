@@ -14,8 +14,8 @@ from zerogames.config import find_config, parse_arguments, read_settings, take_o
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.identity import split_identity
-from zerogames.interrupt import stop_on_signals
 from zerogames.registry import get_game
+from zerogames.runs.signals import stop_on_signals
 from zerogames.search.settings import search_preset
 from zerogames_selfplay.training.folder import (
     TrainFolder,

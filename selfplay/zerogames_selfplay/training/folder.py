@@ -14,7 +14,7 @@ from pathlib import Path
 
 from zerogames.config import make_settings, to_table
 from zerogames.game import Game
-from zerogames.run_folder import NET_NAME, begin_session, default_folder, read_run
+from zerogames.runs.folder import NET_NAME, default_folder, open_run, read_run
 from zerogames_selfplay.training.settings import TrainSettings
 
 KIND = "train"
@@ -76,7 +76,9 @@ def read_run_settings(path: Path) -> TrainSettings | None:
 def open_folder(settings: TrainSettings, game: Game) -> TrainFolder:
     """Make or continue a run's folder."""
     path = run_path(settings)
-    folder = TrainFolder(path=path, session=begin_session(path, KIND, game, to_table(settings)))
+    with open_run(path, kind=KIND, game=game.spec.identity, settings=to_table(settings)) as run:
+        run.begin()
+        folder = TrainFolder(path=path, session=run.session)
     for part in (folder.shards, folder.checkpoints, folder.nets):
         part.mkdir(exist_ok=True)
     return folder

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from zerogames.train.journal import Events, JsonLines, read_lines
+from zerogames.runs.metrics_log import Events, JsonLines, read_lines
 
 METRICS_NAME = "metrics.jsonl"
 RATINGS_NAME = "ratings.jsonl"

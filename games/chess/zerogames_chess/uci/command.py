@@ -8,7 +8,6 @@ from pathlib import Path
 from zerogames.config import make_settings, parse_arguments, to_table
 from zerogames.errors import UserError
 from zerogames.evaluate import NET_EVALUATORS
-from zerogames.identity import split_identity
 from zerogames.registry import get_game
 from zerogames_chess.uci.engine import Engine
 from zerogames_chess.uci.session import Session
@@ -58,23 +57,8 @@ def open_engine(settings: UciSettings) -> Engine:
 
 
 def _find_net(net: Path | None) -> Path:
-    """The given file, if it can be one for chess; else the newest run's, else the shipped one."""
-    if net is None:
-        from zerogames.nets.shipped import find_net
+    """The file of the net; one of another program is converted when it is loaded."""
+    from zerogames.runs.net_source import find_net
 
-        found = find_net(get_game("chess"))
-        if found is None:
-            raise UserError(
-                "there is no chess net here; train one (`zerogames train --game chess`), or give "
-                "--net FILE or --nnue FILE"
-            )
-        return found.path
-    if not net.is_file():
-        raise UserError(f"there is no net file '{net}'; train one or give its path")
-    if net.suffix == ".safetensors":
-        from zerogames.nets.net_info import read_net_info
-
-        info = read_net_info(net)
-        if split_identity(info.game)[0] != "chess":
-            raise UserError(f"{net} is a net for {info.game}; uci plays chess")
-    return net
+    source = find_net(net, get_game("chess"))
+    return source.path or source.file()

@@ -8,7 +8,7 @@ from typing import BinaryIO, TextIO
 from zerogames import __version__
 from zerogames.engine.clock import Budget, TimeLeft, TimeManager, move_time_budget
 from zerogames.errors import UserError
-from zerogames.interrupt import hold_back_ctrl_c
+from zerogames.runs.signals import hold_back_ctrl_c
 from zerogames_chess.uci.engine import BestMove, Engine, Report, SearchOrder
 from zerogames_chess.uci.limits import GoLimits
 from zerogames_chess.uci.options import Option, OptionTable, OptionValue

@@ -10,10 +10,9 @@ from zerogames.config import make_settings, parse_arguments, to_table
 from zerogames.errors import UserError
 from zerogames.evaluate import NET_EVALUATORS
 from zerogames.identity import split_identity
-from zerogames.nets.foreign import resolve_net
 from zerogames.nets.net_info import read_net_info
-from zerogames.nets.shipped import find_net
 from zerogames.registry import get_game
+from zerogames.runs.net_source import NetSource, default_net, find_net
 from zerogames_go.go import Go
 from zerogames_go.gtp.json_session import JsonSession
 from zerogames_go.gtp.player import GoPlayer
@@ -49,7 +48,7 @@ def complete(settings: GtpSettings) -> tuple[GtpSettings, GoOptions]:
     """Settings with a net, and the game to begin with."""
     identity = settings.game
     if settings.evaluator in NET_EVALUATORS:
-        net = resolve_net(settings.net) if settings.net is not None else _default_net(identity)
+        net = _find_net(settings.net, identity).file()
         settings = dataclasses.replace(settings, net=net)
         info = read_net_info(net)
         if split_identity(info.game)[0] != "go":
@@ -58,13 +57,16 @@ def complete(settings: GtpSettings) -> tuple[GtpSettings, GoOptions]:
     return settings, _go(identity or "go").options
 
 
-def _default_net(identity: str) -> Path:
-    """The newest net of a run here, or one that came along."""
+def _find_net(net: Path | None, identity: str) -> NetSource:
+    """The net that was named, else the newest of the runs or a shipped one, which is printed."""
+    if net is not None:
+        game = _go(identity) if identity else None
+        return find_net(net, game if game or net.is_file() else _go("go"))
     for name in [identity] if identity else USUAL_GAMES:
-        found = find_net(_go(name))
+        found = default_net(_go(name))
         if found is not None:
             print(f"net: {found.path} ({found.origin})", file=sys.stderr)
-            return found.path
+            return found
     raise UserError(
         f"there is no net for {identity or 'go'} here; give one with --net FILE.safetensors, "
         "or train one with zerogames train"

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TextIO
 import zerogames
 from zerogames.engine import MoveThought, ThinkLimits, Thought
 from zerogames.errors import UserError
-from zerogames.interrupt import hold_back_ctrl_c
+from zerogames.runs.signals import hold_back_ctrl_c
 from zerogames_go.gtp.analysis import lower_bound, win_rate
 from zerogames_go.gtp.json_query import Query, QueryFault, parse_query
 from zerogames_go.gtp.played_game import PlayedGame

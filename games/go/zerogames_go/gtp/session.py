@@ -9,7 +9,7 @@ from typing import BinaryIO, TextIO
 import zerogames
 from zerogames.engine import ThinkLimits
 from zerogames.errors import UserError
-from zerogames.interrupt import hold_back_ctrl_c
+from zerogames.runs.signals import hold_back_ctrl_c
 from zerogames_go.gtp.analysis import AnalysisPrinter, AnalysisRequest, parse_analysis
 from zerogames_go.gtp.play_commands import PlayCommands
 from zerogames_go.gtp.player import Watcher
