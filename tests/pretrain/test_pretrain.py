@@ -214,7 +214,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(games: Path, tmp_path: Path) -> None:
     child.send_signal(signal.SIGINT)
     text, _ = child.communicate(timeout=120)
     assert child.returncode == 0
-    assert "the same command goes on" in text
+    assert "the same command continues" in text
     step = load_net(out / "net.safetensors")[1].step
     assert step >= 2
     assert (out / f"checkpoints/step-{step:08d}").is_dir()
@@ -225,7 +225,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(games: Path, tmp_path: Path) -> None:
     [
         (["--data", "/nowhere"], "/nowhere: no such file or folder"),
         (["--net", "mob_xyz_1x8"], "unknown kernel of chess 'xyz'"),
-        (["--net", "none.safetensors"], "none.safetensors: no such file"),
+        (["--net", "none.safetensors"], "there is no net file 'none.safetensors'"),
         (["--steps", "0"], "--steps must be positive"),
         (["--validation.share", "1"], "validation.share 1 is not between 0 and 1"),
         (["--trainer.batch-size", "0"], "batch_size must be 1 or more"),
@@ -248,8 +248,10 @@ def test_no_data_another_net_and_a_foreign_folder_are_refused(
     assert "say what to learn from: --data PATH" in capsys.readouterr().err
     out = tmp_path / "run"
     assert main(["pretrain", *arguments(games, out, "--steps", "1")]) == 0
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     assert main(["pretrain", *arguments(games, out, "--net", "mob_3x3_1x16+conv")]) == 2
-    assert "trains mob_3x3_1x8+conv, not mob_3x3_1x16+conv" in capsys.readouterr().err
+    assert "trains the net mob_3x3_1x8+conv, not mob_3x3_1x16+conv" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
     other = tmp_path / "other"
     other.mkdir()
     (other / "precious").write_text("x")

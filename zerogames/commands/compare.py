@@ -14,6 +14,8 @@ from zerogames.errors import UserError
 from zerogames.identity import split_identity
 from zerogames.pretrain.settings import PretrainSettings
 from zerogames.registry import get_game
+from zerogames.runs.disk import name_disk_errors
+from zerogames.runs.display import Display
 from zerogames.runs.signals import stop_on_signals
 
 
@@ -54,11 +56,11 @@ def main(argv: Sequence[str]) -> int:
     stop = threading.Event()
     done = _train_all(runs, folder, console, stop)
     if not done:
-        console.print("stopped; the same command goes on from here")
+        console.print("stopped; the same command continues from here")
         return 0
     _report(done, runs, folder, console)
     if stop.is_set():
-        console.print("stopped; the same command goes on from here")
+        console.print("stopped; the same command continues from here")
     return 0
 
 
@@ -99,7 +101,6 @@ def _train_all(
     runs: Sequence[PretrainSettings], folder: Path, console: Console, stop: threading.Event
 ) -> dict[str, dict[int, Path]]:
     """Train what is not trained yet; the folders of finished runs by net and seed."""
-    from zerogames.pretrain.progress import ProgressDisplay
     from zerogames.pretrain.run import PretrainRun
 
     done: dict[str, dict[int, Path]] = {}
@@ -107,10 +108,13 @@ def _train_all(
         assert settings.net is not None
         out = folder / f"{settings.net}-seed{settings.seed}"
         console.rule(f"{number} of {len(runs)}: {settings.net}, seed {settings.seed}")
-        with ProgressDisplay(console) as display:
-            run = PretrainRun(dataclasses.replace(settings, out=out), display, stop)
-            with stop_on_signals(stop):
-                run.run()
+        with (
+            name_disk_errors(out),
+            Display(console) as display,
+            PretrainRun(dataclasses.replace(settings, out=out), display, stop) as run,
+            stop_on_signals(stop),
+        ):
+            run.run()
         if stop.is_set():
             break
         done.setdefault(settings.net, {})[settings.seed] = out

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from zerogames.config import find_config, parse_arguments, read_settings, take_option
+from zerogames.config import find_config, make_settings, parse_arguments, read_settings, take_option
 from zerogames.errors import UserError
 from zerogames.identity import split_identity
-from zerogames.pretrain.folder import PretrainFolder, read_run_settings, run_path
-from zerogames.pretrain.settings import PretrainSettings
+from zerogames.pretrain.settings import KIND, PretrainSettings
+from zerogames.runs.disk import name_disk_errors
+from zerogames.runs.display import Display
+from zerogames.runs.folder import RunPaths, read_run
 from zerogames.runs.signals import stop_on_signals
 
 
@@ -69,39 +71,38 @@ def read_config(config: str, game: str | None) -> PretrainSettings:
 def _base(config: str | None, game: str | None, out: str | None) -> PretrainSettings:
     if config is not None:
         return read_config(config, game)
-    path = Path(out) if out else run_path(PretrainSettings(game=game or PretrainSettings().game))
-    earlier = read_run_settings(path) if path.is_dir() else None
-    if earlier is not None and game in (None, earlier.game):
-        return dataclasses.replace(earlier, out=None if out is None else path)
-    return PretrainSettings(game=game or PretrainSettings().game)
+    base = PretrainSettings(game=game or PretrainSettings().game)
+    path = Path(out) if out else base.folder
+    table = read_run(path, KIND) if path.is_dir() else None
+    if table is not None:
+        earlier = make_settings(PretrainSettings, table["settings"])
+        if game in (None, earlier.game):
+            return dataclasses.replace(earlier, out=None if out is None else path)
+    return base
 
 
 def run_pretraining(settings: PretrainSettings, console: Console) -> int:
     """Train until a limit, Ctrl-C or an error; what was learnt is on disk afterwards."""
     settings.check()
-    from zerogames.pretrain.progress import ProgressDisplay
     from zerogames.pretrain.run import PretrainRun
 
     stop = threading.Event()
-    with ProgressDisplay(console) as display:
-        run = PretrainRun(settings, display, stop)
-        with stop_on_signals(stop):
-            try:
-                run.run()
-            except OSError as error:
-                where = run_path(settings)
-                raise UserError(f"{where}: {error.strerror or error}") from None
-    _end(run.folder, settings, console, stopped=stop.is_set())
+    with (
+        name_disk_errors(settings.folder),
+        Display(console) as display,
+        PretrainRun(settings, display, stop) as run,
+        stop_on_signals(stop),
+    ):
+        run.run()
+    _end(run.paths, settings, console, stopped=stop.is_set())
     return 0
 
 
-def _end(
-    folder: PretrainFolder, settings: PretrainSettings, console: Console, *, stopped: bool
-) -> None:
+def _end(paths: RunPaths, settings: PretrainSettings, console: Console, *, stopped: bool) -> None:
     def say(text: str) -> None:
         console.print(text, highlight=False, soft_wrap=True, markup=False)
 
     if stopped:
-        say("stopped; the same command goes on from here")
-    say(f"net: {folder.net} (about it: {folder.card})")
-    say(f"next: zerogames play --game {settings.game} --net {folder.net}")
+        say("stopped; the same command continues from here")
+    say(f"net: {paths.net} (about it: {paths.card})")
+    say(f"next: zerogames play --game {settings.game} --net {paths.net}")

@@ -32,11 +32,11 @@ def report(
         games: How many games to show, spread over the run.
     """
     from zerogames.report.page import make_page
-    from zerogames.report.run_data import read_run
+    from zerogames.report.run_data import read_run_data
 
     if not 0 <= games <= 100:
         raise UserError(f"--games {games}: write a number from 0 to 100")
-    data = read_run(run)
+    data = read_run_data(run)
     path = out or run / "report.html"
     if path.is_dir() or not path.parent.is_dir():
         raise UserError(f"--out {path}: name a file in a folder that exists")

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 from zerogames.atomic import write_text_atomically
 from zerogames.nets import Model
-from zerogames.pretrain.folder import PretrainFolder
 from zerogames.pretrain.settings import PretrainSettings
+from zerogames.runs.folder import RunPaths
 from zerogames.train import Trainer
 
 
 def write_card(
-    folder: PretrainFolder,
+    paths: RunPaths,
     settings: PretrainSettings,
     model: Model,
     trainer: Trainer,
@@ -38,7 +38,7 @@ def write_card(
             f"({figures['value_mse_quarter']:.4f} divided by 4)."
         )
     lines.append("- Learnt from games alone, without search or self-play of its own.")
-    write_text_atomically(folder.card, "\n".join(lines) + "\n")
+    write_text_atomically(paths.card, "\n".join(lines) + "\n")
 
 
 def command_line(settings: PretrainSettings) -> str:

@@ -12,6 +12,7 @@ import torch
 from zerogames.atomic import write_text_atomically
 from zerogames.nets import fold_norms, load_net
 from zerogames.pretrain.statistics import mean_and_deviation, welch_test
+from zerogames.runs.folder import RunPaths
 from zerogames.runs.metrics_log import read_lines
 
 SPEED_BATCH = 100
@@ -54,7 +55,7 @@ class Compared:
 
 def read_curve(folder: Path) -> Curve | None:
     """The validations of a run; None if there is none yet."""
-    lines = [line for line in read_lines(folder / "metrics.jsonl") if "validation" in line]
+    lines = [line for line in read_lines(RunPaths(folder).metrics) if "validation" in line]
     if not lines:
         return None
     final = lines[-1].get("final_validation", lines[-1]["validation"])
@@ -75,7 +76,7 @@ def collect(folders: Mapping[str, Mapping[int, Path]]) -> list[Compared]:
         whole = {seed: curve for seed, curve in curves.items() if curve is not None}
         if whole:
             found[name] = whole
-    nets = {name: folders[name][min(curves)] / "net.safetensors" for name, curves in found.items()}
+    nets = {name: RunPaths(folders[name][min(curves)]).net for name, curves in found.items()}
     speeds = measure_speeds(nets)
     return [
         Compared(

@@ -4,8 +4,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -17,29 +16,29 @@ from zerogames.data.split import Selection
 from zerogames.data.stream import SampleStream, StreamOptions
 from zerogames.errors import UserError
 from zerogames.game import Game
-from zerogames.nets import Model, build_model, save_net
-from zerogames.nets.foreign import load_any_net, net_suffixes
+from zerogames.nets import Model, save_net
 from zerogames.pretrain.card import write_card
-from zerogames.pretrain.folder import PretrainFolder, open_folder, run_path
-from zerogames.pretrain.progress import ProgressDisplay
-from zerogames.pretrain.settings import PretrainSettings
+from zerogames.pretrain.progress import training_frame, validation_line
+from zerogames.pretrain.settings import KIND, PretrainSettings
 from zerogames.pretrain.validation_set import ValidationSet
+from zerogames.registry import get_game
+from zerogames.runs.display import Display
+from zerogames.runs.folder import open_run
 from zerogames.runs.metrics_log import Events, JsonLines
+from zerogames.runs.net_source import check_resumed_net, find_net
 from zerogames.train import CheckpointFolder, Trainer, validate
 
 
 class PretrainRun:
-    """Learns until a limit or until `stop` is set; what was learnt is on disk afterwards.
+    """Trains until a limit or until `stop` is set; what was learnt is on disk afterwards.
 
-    The same settings in the same folder go on from the newest checkpoint. The data is then read in
-    another order: which positions were seen is not remembered.
+    The same settings in the same folder continue from the newest checkpoint. The data is then read
+    in another order: which positions were seen is not remembered. The folder is locked until
+    `close`.
     """
 
-    def __init__(
-        self, settings: PretrainSettings, display: ProgressDisplay, stop: threading.Event
-    ) -> None:
-        from zerogames.registry import get_game
-
+    def __init__(self, settings: PretrainSettings, display: Display, stop: threading.Event) -> None:
+        """Open the folder, the net and the data; a run that is refused leaves the folder as is."""
         settings.check()
         self.settings = settings
         self.display = display
@@ -48,40 +47,55 @@ class PretrainRun:
         for path in settings.data:
             if not path.exists():
                 raise UserError(f"{path}: no such file or folder")
-        first = None if _has_checkpoints(settings) else first_model(settings, self.game)
-        self.folder: PretrainFolder = open_folder(settings, self.game)
-        self._checkpoints = CheckpointFolder(
-            self.folder.checkpoints, keep_last=settings.keep_checkpoints
+        self._folder = open_run(
+            settings.folder, kind=KIND, game=self.game.spec.identity, settings=settings.table()
         )
-        self.trainer, self._earlier_s = self._open_trainer(first)
+        self.paths = self._folder.paths
+        with self._folder.released_on_error():
+            self._checkpoints = CheckpointFolder(
+                self.paths.checkpoints, keep_last=settings.keep_checkpoints
+            )
+            self.trainer, self._earlier_s = self._open_trainer()
+            self._folder.begin()
+            self.metrics = JsonLines(self.paths.metrics, last_step=self.trainer.step)
+        self._events = Events(self.paths.path, step=self.trainer.step)
         self._unplaced = _unplaced_actions(self.game, self.trainer.model)
         self._started = time.perf_counter()
         self._waited_s = 0.0
-        self.metrics = JsonLines(self.folder.metrics, last_step=self.trainer.step)
-        self._events = Events(self.folder.path, step=self.trainer.step)
         self._sums: dict[str, float] = defaultdict(float)
         self._count = 0
+        self._line: dict[str, Any] = {}
         self._last_checkpoint = time.perf_counter()
         self._reported = (time.perf_counter(), self.trainer.samples, 0.0)
 
-    def _open_trainer(self, first: Model | None) -> tuple[Trainer, float]:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let another command have the folder."""
+        self._events.close()
+        self._folder.close()
+
+    def _open_trainer(self) -> tuple[Trainer, float]:
+        """The trainer of the newest checkpoint, or a new one, and the seconds trained so far."""
         settings = self.settings.trainer_settings()
-        if first is not None:
-            return Trainer(first, self.game, settings), 0.0
         resumed = self._checkpoints.resume(game=self.game, settings=settings)
         if resumed is None:
-            raise UserError(f"{self.folder.path}: its checkpoints are gone; give another --out")
+            folder = self.paths.checkpoints
+            if folder.is_dir() and any(folder.iterdir()):
+                raise UserError(f"{self.paths.path}: its checkpoints are gone; give another --out")
+            source = find_net(self.settings.net or self.game.default_net, self.game)
+            model, _ = source.load(seed=self.settings.seed)
+            return Trainer(model, self.game, settings), 0.0
         for note in resumed.refused:
-            self.display.line(f"{note}; going on from an older checkpoint")
-        self._check_net(resumed.trainer)
+            self.display.line(f"{note}; continuing from an older checkpoint")
+        trained = resumed.trainer.model.spec.name
+        check_resumed_net(self.settings.net, trained, self.paths.path, self.game)
         elapsed = resumed.extra.get("elapsed_s", 0.0)
         return resumed.trainer, float(elapsed) if isinstance(elapsed, int | float) else 0.0
-
-    def _check_net(self, trainer: Trainer) -> None:
-        asked, name = self.settings.net, trainer.model.spec.name
-        if asked is None or _is_file(asked) or self.game.parse_net(asked).name == name:
-            return
-        raise UserError(f"{self.folder.path} trains {name}, not {asked}; give another --out")
 
     @property
     def elapsed_s(self) -> float:
@@ -105,26 +119,23 @@ class PretrainRun:
         self.display.line(f"{self.game.spec.identity}: {source.describe()}")
         model = self.trainer.model
         count = sum(parameter.numel() for parameter in model.parameters())
-        begun = f"going on at step {self.trainer.step:,}" if self.trainer.step else "a new run"
+        begun = f"continuing at step {self.trainer.step:,}" if self.trainer.step else "a new run"
         self.display.line(
-            f"net {model.spec.name} ({count:,} parameters); {begun} in {self.folder.path}"
+            f"net {model.spec.name} ({count:,} parameters); {begun} in {self.paths.path}"
         )
         if self.progress >= 1:
-            self.display.line("already done; a larger --minutes or --steps goes on from here")
+            self.display.line("already done; a larger --minutes or --steps continues from here")
             return
         held_out = ValidationSet(self._source(), settings.validation)
         usual, last = held_out.num_usual, len(held_out)
-        in_the_end = f", in the end {last:,}," if last > usual else ""
+        at_the_end = f", at the end {last:,}," if last > usual else ""
         self.display.line(
-            f"validation on {usual:,} positions{in_the_end} of {held_out.num_games:,} games"
+            f"validation on {usual:,} positions{at_the_end} of {held_out.num_games:,} games"
         )
         # Time for reading the validation set is no time of training.
         self._started = time.perf_counter()
-        try:
-            with self._stream(source) as stream:
-                self._learn(stream, held_out)
-        finally:
-            self._events.close()
+        with self._stream(source) as stream:
+            self._learn(stream, held_out)
         problems = source.problems
         if problems.count:
             name, reason = problems.named[0]
@@ -142,7 +153,7 @@ class PretrainRun:
 
     def _stream(self, source: Source) -> SampleStream:
         settings, reading = self.settings, self.settings.reading
-        # A session that goes on must not see the first session's positions again.
+        # A session that continues a run must not see the first session's positions again.
         seed = (settings.seed * 1_000_003 + self.trainer.step) & 0x7FFFFFFF
         selection = Selection(
             part="train",
@@ -175,7 +186,7 @@ class PretrainRun:
             for name, value in report.items():
                 self._sums[name] += value
             self._count += 1
-            self.display.show(self)
+            self.display.show(training_frame(self.progress, self.waiting_share, self._line))
             if trainer.step % settings.report_every == 0:
                 self._report(report["learning_rate"])
             validated = trainer.step % settings.validation.every == 0 and self.progress < 1
@@ -213,7 +224,7 @@ class PretrainRun:
         self._reported = (time.perf_counter(), self.trainer.samples, self._waited_s)
         self.metrics.add(line)
         self._events.add("train", line)
-        self.display.train_line(line)
+        self._line = line
 
     def _validate(self, held_out: ValidationSet, *, final: bool) -> None:
         trainer = self.trainer
@@ -231,7 +242,7 @@ class PretrainRun:
         self.metrics.add(line)
         self._save(score=score)
         self._write_net(figures, playing)
-        self.display.validation_line(trainer.step, figures)
+        self.display.line(validation_line(trainer.step, figures))
         # The rate of steps shall not count the time of validation.
         self._reported = (time.perf_counter(), trainer.samples, self._waited_s)
         self._sums.clear()
@@ -252,23 +263,13 @@ class PretrainRun:
         playing = playing or self.trainer.playing_model()
         shown = {name: value for name, value in figures.items() if "/" not in name}
         save_net(
-            self.folder.net,
+            self.paths.net,
             playing,
             step=self.trainer.step,
             metrics=shown,
             data_licence=self.settings.licence,
         )
-        write_card(self.folder, self.settings, playing, self.trainer, shown, self.elapsed_s)
-
-
-def first_model(settings: PretrainSettings, game: Game) -> Model:
-    """New weights, or those of a file."""
-    asked = settings.net or game.default_net
-    if _is_file(asked):
-        if not Path(asked).is_file():
-            raise UserError(f"{asked}: no such file")
-        return load_any_net(asked, game=game)[0]
-    return build_model(game.parse_net(asked), game, seed=settings.seed)
+        write_card(self.paths, self.settings, playing, self.trainer, shown, self.elapsed_s)
 
 
 def _unplaced_actions(game: Game, model: Model) -> NDArray[np.intp]:
@@ -277,12 +278,3 @@ def _unplaced_actions(game: Game, model: Model) -> NDArray[np.intp]:
     if model.spec.pass_logit or "conv" not in maps:
         return np.empty(0, np.intp)
     return np.flatnonzero(np.asarray(maps["conv"].index) < 0)
-
-
-def _is_file(net: str) -> bool:
-    return net.endswith(net_suffixes())
-
-
-def _has_checkpoints(settings: PretrainSettings) -> bool:
-    path = PretrainFolder(run_path(settings)).checkpoints
-    return path.is_dir() and any(path.iterdir())

@@ -2,10 +2,15 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from zerogames.config import to_table
 from zerogames.data.problems import OnProblem
 from zerogames.errors import UserError
+from zerogames.runs.folder import default_folder
 from zerogames.train import TrainerSettings
+
+KIND = "pretrain"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +104,15 @@ class PretrainSettings:
             raise UserError("--seed must be between 0 and 2^31")
         self.validation.check()
         self.trainer_settings().check()
+
+    @property
+    def folder(self) -> Path:
+        """The folder asked for, or the game's own."""
+        return self.out or default_folder(self.game, KIND)
+
+    def table(self) -> dict[str, Any]:
+        """Tables of plain values, for `run.json`."""
+        return to_table(self) | {"data": [str(path) for path in self.data]}
 
     @property
     def limit_s(self) -> float | None:

@@ -1,6 +1,5 @@
 """What a run's folder tells: settings, figures as they grew, ratings, and some of its games."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from zerogames.data.shard import SUFFIX, read_shard
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.registry import get_game
+from zerogames.runs.folder import RunPaths, read_run
+from zerogames.runs.metrics_log import read_lines
 
 Line = Mapping[str, Any]
 
@@ -34,15 +35,17 @@ class RunData:
     """What could not be read."""
 
 
-def read_run(path: Path) -> RunData:
-    """Read a run's folder; raise `UserError` for one that is none."""
+def read_run_data(path: Path) -> RunData:
+    """Read a run's folder; raise `UserError` if it is none."""
     if not path.is_dir():
         raise UserError(f"there is no run folder {path}; give the folder that a run wrote")
     problems: list[str] = []
-    about = _read_about(path / "run.json")
-    metrics = read_lines(path / "metrics.jsonl", problems)
-    ratings = read_lines(path / "ratings.jsonl", problems)
-    shards = _shards(path)
+    paths = RunPaths(path)
+    about = read_run(path) or {}
+    metrics = read_lines(paths.metrics, problems)
+    ratings = read_lines(paths.ratings, problems)
+    folder = paths.shards if paths.shards.is_dir() else path
+    shards = sorted(folder.glob(f"*{SUFFIX}"))
     if not (about or metrics or ratings or shards):
         raise UserError(f"{path} holds no run: no run.json, metrics, ratings or shards")
     return RunData(
@@ -54,28 +57,6 @@ def read_run(path: Path) -> RunData:
         shards=shards,
         problems=problems,
     )
-
-
-def read_lines(path: Path, problems: list[str]) -> list[Line]:
-    """The whole lines of a file; a last one that is being written does not count as a problem."""
-    try:
-        texts = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        problems.append(f"{path.name}: {error.strerror or error}")
-        return []
-    lines: list[Line] = []
-    for number, text in enumerate(texts, start=1):
-        try:
-            line = json.loads(text)
-        except (ValueError, RecursionError):
-            line = None
-        if isinstance(line, dict):
-            lines.append(line)
-        elif number < len(texts):
-            problems.append(f"{path.name}, line {number}: not a JSON object; left out")
-    return lines
 
 
 def number(line: Line, key: str) -> float | None:
@@ -110,21 +91,6 @@ def _has_values(record: GameRecord) -> bool:
     """Whether the search of its moves was written down, so that there is more to show."""
     search = record.search
     return search is not None and bool(np.isfinite(search.values["root_q"]).any())
-
-
-def _read_about(path: Path) -> Line:
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: damaged ({error})") from None
-    return about if isinstance(about, dict) else {}
-
-
-def _shards(path: Path) -> list[Path]:
-    folder = path / "shards" if (path / "shards").is_dir() else path
-    return sorted(folder.glob(f"*{SUFFIX}"))
 
 
 def _game_of(path: Path, about: Line, shards: Sequence[Path]) -> Game:

@@ -40,10 +40,14 @@ def read_lines(path: Path, problems: list[str] | None = None) -> list[dict[str, 
         path: The file. A last line that is being written, or was cut off, does not count.
         problems: Takes a sentence for each other line that is not a JSON object.
     """
-    problems = [] if problems is None else problems
     try:
         texts = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
+        return []
+    except OSError as error:
+        if problems is None:
+            raise
+        problems.append(f"{path.name}: {error.strerror or error}")
         return []
     lines = []
     for number, text in enumerate(texts, start=1):
@@ -53,7 +57,7 @@ def read_lines(path: Path, problems: list[str] | None = None) -> list[dict[str, 
             line = None
         if isinstance(line, dict):
             lines.append(line)
-        elif number < len(texts):
+        elif problems is not None and number < len(texts):
             problems.append(f"{path.name}, line {number}: not a JSON object; left out")
     return lines
 
