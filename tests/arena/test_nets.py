@@ -72,6 +72,25 @@ def test_nets_play_by_nodes_and_by_the_clock(tmp_path: Path, net: Path) -> None:
     assert all("%" in text for one in games for text in one.comments.values() if text != "book")
 
 
+def test_players_name_nets_by_word_and_architecture(
+    tmp_path: Path, net: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    run = tmp_path / "runs" / "connect4-train"
+    run.mkdir(parents=True)
+    (run / "net.safetensors").write_bytes(net.read_bytes())
+    texts = ("net:newest@8", "fresh=net:res_3x3_1x8@8", "net:shipped@8")
+    games = play(tmp_path / "match", *texts, game="connect4", games=2)
+    names = {one.first for one in games} | {one.second for one in games}
+    assert names == {"net@8", "fresh", "shipped@8"}
+    assert [one.fault_detail for one in games] == [None] * 6
+    # A run that writes a newer net does not change the player of a match that is continued.
+    assert "net:runs/connect4-train/net.safetensors@8" in (
+        (tmp_path / "match" / "event.json").read_text()
+    )
+
+
 def test_games_with_nets_are_reproducible(tmp_path: Path, net: Path) -> None:
     texts = (f"{net}@12?variety=0.8", "mcts:5")
     games = [

@@ -68,6 +68,16 @@ def test_two_processes_cannot_use_one_folder(tmp_path: Path) -> None:
         MatchFolder(tmp_path, event.identity(), event.game, "-")
 
 
+def test_a_refused_event_changes_nothing(run: Run, tmp_path: Path) -> None:
+    run("random", "mcts:5")
+    games = tmp_path / "match" / "games.jsonl"
+    games.write_bytes(games.read_bytes() + b'{"torn')
+    before = {path: path.read_bytes() for path in games.parent.iterdir()}
+    with pytest.raises(UserError, match="seed was 0, not 1"):
+        run("random", "mcts:5", seed=1)
+    assert {path: path.read_bytes() for path in games.parent.iterdir()} == before
+
+
 ENDLESS = 100_000
 """Games of a match that no machine finishes before a test interrupts it."""
 

@@ -7,15 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from zerogames.arena.elo import estimate_tally
 from zerogames.arena.event import Event
@@ -24,6 +15,8 @@ from zerogames.arena.plot import plot_ratings
 from zerogames.arena.report import Report, make_report, plus_minus
 from zerogames.arena.runner import event_tally, run_event
 from zerogames.atomic import write_atomically
+from zerogames.runs.disk import name_disk_errors
+from zerogames.runs.display import Display, Frame
 
 INTERRUPTED = 130
 
@@ -39,9 +32,10 @@ def run_and_report(
     """Play or continue an event and show what came out; returns the exit code."""
     path = event.folder()
     identity = event.identity()
-    with MatchFolder(path, identity, event.game, str(event.rules.control)) as folder:
+    control = str(event.rules.control)
+    with name_disk_errors(path), MatchFolder(path, identity, event.game, control) as folder:
         if folder.games:
-            console.print(f"{len(folder.games)} games are already in {path}: going on from there")
+            console.print(f"{len(folder.games)} games are already in {path}: continuing from there")
         with _progress(event, folder, console) as on_game:
             status = run_event(event, folder, on_game)
         report = make_report(
@@ -73,29 +67,22 @@ def _progress(
     event: Event, folder: MatchFolder, console: Console
 ) -> Iterator[Callable[[StoredGame], None]]:
     total = len(event.appointments())
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    with progress:
-        task = progress.add_task("starting", total=total, completed=len(folder.games))
+    with Display(console) as display:
+
+        def show() -> None:
+            done, standing = f"{len(folder.games)}/{total} games", _standing(event, folder)
+            line = f"{done}, {standing}" if standing else done
+            display.show(Frame(done=len(folder.games) / max(1, total), title=line, line=line))
 
         def on_game(stored: StoredGame) -> None:
             if stored.fault:
                 detail = f" ({stored.fault_detail})" if stored.fault_detail else ""
-                console.print(
-                    escape(f"{stored.key}: {stored.loser} loses by {stored.fault}{detail}"),
-                    style="yellow",
-                    highlight=False,
+                display.line(
+                    f"{stored.key}: {stored.loser} loses by {stored.fault}{detail}", style="yellow"
                 )
-            progress.update(task, completed=len(folder.games), description=_standing(event, folder))
+            show()
 
+        show()
         yield on_game
 
 
@@ -112,7 +99,7 @@ def _standing(event: Event, folder: MatchFolder) -> str:
         points[stored.first] += round(1 + stored.result)
         points[stored.second] += round(1 - stored.result)
     leaders = [f"{name} {half / 2:g}" for name, half in points.most_common(2)]
-    return escape(", ".join(leaders))
+    return ", ".join(leaders)
 
 
 def _faults(games: Sequence[StoredGame]) -> dict[str, dict[str, int]]:

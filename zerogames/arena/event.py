@@ -21,6 +21,7 @@ from zerogames.arena.time_control import TimeControl
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 from zerogames.registry import get_game
+from zerogames.runs.net_source import find_net
 
 NET_PLACE = "{net}"
 """In the text of a player: the net that is given apart."""
@@ -108,7 +109,9 @@ class Event:
         self.conditions = conditions
         self.game: Game = get_game(conditions.game)
         self.rules = conditions.rules()
-        self.players: list[PlayerSpec] = parse_players(players)
+        self.players: list[PlayerSpec] = parse_players(
+            [_with_newest_net(text, self.game) for text in players]
+        )
         self.format = format
         self.sprt = sprt
         self.openings: Openings = load_openings(
@@ -181,6 +184,12 @@ def _find_name(text: str, names: Sequence[str]) -> str | None:
         return text
     longer = [name for name in names if name.startswith(f"{text} ")]
     return longer[0] if len(longer) == 1 else None
+
+
+def _with_newest_net(text: str, game: Game) -> str:
+    """The player with the newest net's file in place of `net:newest`: it must not change later."""
+    found = re.fullmatch(r"((?:.*=)?)net:newest((?:[@?].*)?)", text.strip())
+    return f"{found[1]}net:{find_net('newest', game).path}{found[2]}" if found else text
 
 
 def fill_in_net(players: Sequence[str], net: str) -> tuple[str, ...]:

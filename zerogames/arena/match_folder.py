@@ -4,13 +4,12 @@
 `games.pgn` or `.sgf` the same for other programs, `report.{md,json,png}` what came out.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import pydantic
@@ -20,6 +19,8 @@ from zerogames.atomic import write_text_atomically
 from zerogames.data.record import GameRecord
 from zerogames.errors import UserError
 from zerogames.game import Game
+from zerogames.runs.folder import read_table
+from zerogames.runs.lock import LockedFolder
 
 SCHEMA = 1
 _PREFERRED_FORMATS = ("pgn", "sgf")
@@ -88,31 +89,29 @@ class StoredGame:
 _ADAPTER = pydantic.TypeAdapter(StoredGame)
 
 
-class MatchFolder:
-    """Opened by one process at a time."""
+class MatchFolder(LockedFolder):
+    """The open folder of an event; it is locked until it is closed."""
 
     def __init__(self, path: Path, identity: Mapping[str, Any], game: Game, control: str) -> None:
-        self.path, self._game, self._control = path, game, control
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(f"cannot use the folder '{path}': {error.strerror}") from None
-        self._lock = (path / ".lock").open("w")
-        self.games: list[StoredGame] = []
-        self._file = None
-        try:
-            self._take_lock()
+        """Open a folder; one of another event is refused and left as it is."""
+        super().__init__(path)
+        self._game, self._control = game, control
+        self._format = next(
+            (name for name in _PREFERRED_FORMATS if name in game.writers),
+            next(iter(game.writers), ""),
+        )
+        self._file: TextIO | None = None
+        with self.released_on_error():
             self._check_identity(identity)
-            self.games = self._load()
-            self._format = next(
-                (name for name in _PREFERRED_FORMATS if name in game.writers),
-                next(iter(game.writers), ""),
-            )
+            data = self._games_path.read_bytes() if self._games_path.exists() else b""
+            # What follows the last line end was being written when the process died.
+            whole = data.rfind(b"\n") + 1
+            self.games = list(_parse(data[:whole].splitlines(), self._games_path))
+            self.accept("event.json", json.dumps(identity, indent=2) + "\n")
+            if whole < len(data):
+                os.truncate(self._games_path, whole)
             self._rewrite_records()
-            self._file = (path / "games.jsonl").open("a", encoding="utf-8")
-        except BaseException:
-            self.close()
-            raise
+            self._file = self._games_path.open("a", encoding="utf-8")
 
     def add(self, stored: StoredGame) -> None:
         """Keep a finished game: it is on disk when this returns."""
@@ -122,68 +121,46 @@ class MatchFolder:
         os.fsync(self._file.fileno())
         self.games.append(stored)
         if self._format:
-            with self._records.open("a", encoding="utf-8") as file:
+            with self._records_path.open("a", encoding="utf-8") as file:
                 file.write(self._text(stored, len(self.games)))
 
     def close(self) -> None:
-        """Let another process have it."""
+        """Let another process have the folder."""
         if self._file is not None:
             self._file.close()
-        self._lock.close()
+        super().close()
 
     def write(self, files: Mapping[str, str]) -> None:
         """Write small files by name."""
         for name, text in files.items():
             write_text_atomically(self.path / name, text)
 
-    def __enter__(self) -> "MatchFolder":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    @property
+    def _games_path(self) -> Path:
+        return self.path / "games.jsonl"
 
     @property
-    def _records(self) -> Path:
+    def _records_path(self) -> Path:
         return self.path / f"games.{self._format}"
 
-    def _take_lock(self) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UserError(
-                f"'{self.path}' is in use by another match; wait or give another --out"
-            ) from None
-
     def _check_identity(self, identity: Mapping[str, Any]) -> None:
-        path = self.path / "event.json"
-        if path.exists():
-            before = json.loads(path.read_text(encoding="utf-8"))
-            for key, value in identity.items():
-                # Players may join later.
-                known = before.get(key)
-                same = known.items() <= value.items() if key == "players" else known == value
-                if not same:
-                    raise UserError(
-                        f"'{self.path}' holds another event: {key} was {known}, not {value}; "
-                        "give another --out"
-                    )
-        write_text_atomically(path, json.dumps(identity, indent=2) + "\n")
-
-    def _load(self) -> list[StoredGame]:
-        path = self.path / "games.jsonl"
-        if not path.exists():
-            return []
-        data = path.read_bytes()
-        # What follows the last line end was being written when the process died.
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            os.truncate(path, whole)
-        return list(_parse(data[:whole].splitlines(), path))
+        before = read_table(self.path / "event.json")
+        if before is None:
+            return
+        for key, value in identity.items():
+            # Players may join later.
+            known: Any = before.get(key)
+            same = known.items() <= value.items() if key == "players" else known == value
+            if not same:
+                raise UserError(
+                    f"'{self.path}' holds another event: {key} was {known}, not {value}; "
+                    "give another --out"
+                )
 
     def _rewrite_records(self) -> None:
         if self._format and self.games:
             texts = (self._text(one, number) for number, one in enumerate(self.games, start=1))
-            write_text_atomically(self._records, "".join(texts))
+            write_text_atomically(self._records_path, "".join(texts))
 
     def _text(self, stored: StoredGame, number: int) -> str:
         record = stored.record(
@@ -202,5 +179,5 @@ def _parse(lines: Iterable[bytes], path: Path) -> Iterable[StoredGame]:
         except (ValueError, KeyError, AttributeError) as error:
             message = str(error).splitlines()[0]
             raise UserError(
-                f"{path}, line {number} is damaged ({message}); remove that line to go on"
+                f"{path}, line {number} is damaged ({message}); remove that line to continue"
             ) from None

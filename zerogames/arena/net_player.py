@@ -1,5 +1,6 @@
-"""Nets with our search: `FILE.safetensors[@nodes][?setting=value&...]`.
+"""Nets with our search: `FILE.safetensors[@nodes][?setting=value&...]`, or `net:NET[@nodes]...`.
 
+NET is also `shipped`, `newest` or the name of a new net.
 Settings: `batch` (leaves per call of the net), `threads`, `evaluator` (onnx, torch), `precision`
 (fp32, int8), `search` (a search preset), `variety` (share for the second-best rule; 0 is off).
 """
@@ -26,9 +27,10 @@ from zerogames.engine import (
 from zerogames.errors import UserError, unknown_name
 from zerogames.evaluate import Evaluator, check_precision, open_evaluator
 from zerogames.game import Game
-from zerogames.nets.foreign import net_suffixes, resolve_net
+from zerogames.nets.foreign import net_suffixes
 from zerogames.nets.net_info import read_net_info
 from zerogames.nets.spec import NetSpec
+from zerogames.runs.net_source import check_net_text, find_net
 from zerogames.search.settings import search_preset
 
 _MOST_NODES = 1_000_000_000
@@ -52,15 +54,14 @@ class NetCommand:
 
     @classmethod
     def parse(cls, text: str) -> "NetCommand":
-        """Read the text; the file must be there."""
+        """Read the text; a file must be there."""
         body, _, query = text.partition("?")
         name, at, nodes = body.rpartition("@")
         if not at:
             name, nodes = body, ""
         if at and not (nodes.isdecimal() and 1 <= int(nodes) <= _MOST_NODES):
             raise UserError(f"'{text}': write the nodes a move behind @, e.g. net.safetensors@200")
-        if not Path(name).is_file():
-            raise UserError(f"there is no net file '{name}'; train one or give its path")
+        check_net_text(name)
         settings = dict(_setting(part, text) for part in query.split("&") if part)
         evaluator, search = settings.get("evaluator", "native"), settings.get("search", "engine")
         precision = settings.get("precision", "fp32")
@@ -92,16 +93,17 @@ class NetPlayer:
 
     def __init__(self, command: NetCommand, game: Game, evaluator: Evaluator | None = None) -> None:
         self._command = command
+        path = None if evaluator else find_net(command.path, game).file()
         self._evaluator = evaluator or open_evaluator(
             game,
             kind=command.evaluator,
-            net=command.path,
+            net=path,
             threads=command.threads,
             precision=command.precision,
         )
         self._net: NetSpec | None = None
-        if evaluator is None:
-            self._net = game.parse_net(read_net_info(resolve_net(command.path)).name)
+        if path is not None:
+            self._net = game.parse_net(read_net_info(path).name)
         # Early stopping would leave the second-best move too few evaluations to compare.
         settings = search_preset(
             command.search, early_stop=command.variety == 0, cache_mebibytes=64

@@ -13,7 +13,7 @@ from zerogames.arena.schedule import Format
 from zerogames.config import find_config, make_settings, read_settings, take_option, to_table
 from zerogames.errors import UserError, unknown_name
 from zerogames.registry import get_game
-from zerogames.runs.net_source import default_net
+from zerogames.runs.net_source import default_net, find_net
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +31,8 @@ class TournamentOptions(Conditions):
     ] = field(default=())
     """The players, or first a file with the settings."""
     net: str = ""
-    """A net file: stands where the players' texts say {net}. By default the newest of the runs here
-    or one that came along."""
+    """The net that takes the place of {net} in the players' texts: a file, `newest`, `shipped` or
+    the name of a new net. By default the newest of the runs, else the shipped one."""
     title: str = "Tournament"
     """Of the report."""
     format: Format = "round-robin"
@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
     """Run `zerogames tournament`."""
     options = _options(argv)
     console = Console()
-    players = fill_in_net(options.players, options.net or _default_net(options, console))
+    players = fill_in_net(options.players, _net(options, console))
     event = Event(players, options, format=options.format)
     if options.elo_from and options.elo_from not in event.names:
         raise unknown_name("player for --elo-from", options.elo_from, event.names)
@@ -61,14 +61,18 @@ def main(argv: Sequence[str]) -> int:
     )
 
 
-def _default_net(options: TournamentOptions, console: Console) -> str:
-    """For players that need a net where none is named: the newest of the runs, or a shipped one."""
+def _net(options: TournamentOptions, console: Console) -> str:
+    """The file of the net for players that need one; by default the newest or a shipped one."""
     if not any(NET_PLACE in player for player in options.players):
-        return ""
-    found = default_net(get_game(options.game))
+        return options.net
+    game = get_game(options.game)
+    if options.net:
+        source = find_net(options.net, game)
+        return str(source.path or source.file())
+    found = default_net(game)
     if found is None:
         return ""
-    console.print(f"net: {found.path} ({found.origin})", highlight=False)
+    console.print(f"net: {found.title}", highlight=False, soft_wrap=True)
     return str(found.path)
 
 

@@ -148,7 +148,7 @@ class SettingsFolder(LockedFolder):
         self._text = json.dumps(settings, indent=1, sort_keys=True, default=str)
         asked = json.loads(self._text)
         with self.released_on_error():
-            known = _read_table(path / SETTINGS_NAME)
+            known = read_table(path / SETTINGS_NAME)
             if known is not None and known != asked:
                 keys = {key for key in known | asked if known.get(key) != asked.get(key)}
                 raise UserError(
@@ -183,7 +183,7 @@ def read_run(path: Path, kind: str | None = None) -> dict[str, Any] | None:
         UserError: for a damaged file, or the folder of another command.
     """
     file = path / RUN_NAME
-    table = _read_table(file)
+    table = read_table(file)
     if table is None or kind is None:
         return table
     kinds = {"kind": str, "game": str, "sessions": list, "settings": dict}
@@ -199,7 +199,8 @@ def read_run(path: Path, kind: str | None = None) -> dict[str, Any] | None:
     return table
 
 
-def _read_table(file: Path) -> dict[str, Any] | None:
+def read_table(file: Path) -> dict[str, Any] | None:
+    """A JSON object in a file, or None if there is no file."""
     try:
         table = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -113,12 +113,18 @@ def find_net(text: str | Path | None, game: Game | None = None, *, runs: Path = 
     path = Path(given)
     if path.is_file():
         return NetSource(origin="file", path=path, game=_playing(path, game))
-    if os.sep in given or given.endswith(net_suffixes()):
-        raise UserError(f"there is no net file '{given}'; train one or give its path")
+    check_net_text(given)
     if game is None:
         raise UserError(f"there is no net file '{given}'; for a name add --game")
     name = game.parse_net(given).name
     return NetSource(origin=f"new random net {name}", name=name, game=game)
+
+
+def check_net_text(text: str) -> None:
+    """Refuse a file that is not there, before the game of the net is known."""
+    is_path = os.sep in text or text.endswith(net_suffixes())
+    if is_path and not Path(text).is_file():
+        raise UserError(f"there is no net file '{text}'; train one or give its path")
 
 
 def default_net(game: Game, *, runs: Path = RUNS) -> NetSource | None:
