@@ -85,7 +85,7 @@ def test_players_name_nets_by_word_and_architecture(
     names = {one.first for one in games} | {one.second for one in games}
     assert names == {"net@8", "fresh", "shipped@8"}
     assert [one.fault_detail for one in games] == [None] * 6
-    # A run that writes a newer net does not change the player of a match that is continued.
+    # Another run that becomes the newest does not change the player of a match that is continued.
     assert "net:runs/connect4-train/net.safetensors@8" in (
         (tmp_path / "match" / "event.json").read_text()
     )

@@ -103,6 +103,11 @@ def test_settings_must_stay_the_same(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"begun with other settings \(depth\)"):
         SettingsFolder(tmp_path / "labels", settings | {"depth": 8})
     assert contents(tmp_path) == before
+    with (
+        SettingsFolder(tmp_path / "labels", settings),
+        pytest.raises(UserError, match=f"in use by process {os.getpid()};"),
+    ):
+        SettingsFolder(tmp_path / "labels", settings)
     (tmp_path / "labels" / SETTINGS_NAME).write_text("{")
     with pytest.raises(UserError, match="damaged"):
         SettingsFolder(tmp_path / "labels", settings)

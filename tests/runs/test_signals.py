@@ -1,4 +1,4 @@
-"""Steps that Ctrl-C does not leave half done."""
+"""Signals end a run in good order; Ctrl-C leaves no step half done."""
 
 import signal
 import threading
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from zerogames.runs.signals import hold_back_ctrl_c
+from zerogames.runs.signals import hold_back_ctrl_c, interrupt_on_sigterm, stop_on_signals
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +47,26 @@ def test_without_ctrl_c_and_in_other_threads_nothing_happens() -> None:
     thread.start()
     thread.join()
     assert ends
+
+
+def test_signals_ask_a_run_to_stop_and_a_second_ctrl_c_ends_it() -> None:
+    stop = threading.Event()
+    before = signal.getsignal(signal.SIGTERM)
+    with stop_on_signals(stop):
+        for number in (signal.SIGTERM, signal.SIGTERM):
+            signal.raise_signal(number)
+            assert stop.is_set()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGTERM) is before
+    stop.clear()
+    with stop_on_signals(stop):
+        signal.raise_signal(signal.SIGINT)
+    assert stop.is_set()
+
+
+def test_sigterm_interrupts_as_ctrl_c_does() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), interrupt_on_sigterm():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -17,6 +17,7 @@ from zerogames.arena.runner import event_tally, run_event
 from zerogames.atomic import write_atomically
 from zerogames.runs.disk import name_disk_errors
 from zerogames.runs.display import Display, Frame
+from zerogames.runs.signals import interrupt_on_sigterm
 
 INTERRUPTED = 130
 
@@ -36,7 +37,7 @@ def run_and_report(
     with name_disk_errors(path), MatchFolder(path, identity, event.game, control) as folder:
         if folder.games:
             console.print(f"{len(folder.games)} games are already in {path}: continuing from there")
-        with _progress(event, folder, console) as on_game:
+        with interrupt_on_sigterm(), _progress(event, folder, console) as on_game:
             status = run_event(event, folder, on_game)
         report = make_report(
             (stored.outcome for stored in folder.games),

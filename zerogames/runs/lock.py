@@ -29,7 +29,7 @@ class LockedFolder:
     def __init__(self, path: Path) -> None:
         """Take the lock; raise `UserError` if another process has it."""
         if path.exists() and not path.is_dir():
-            raise UserError(f"{path} is a file; give a folder with --out")
+            raise UserError(f"{path} is a file; name a folder")
         self.path = path
         self._new_folders = [one for one in (path, *path.parents) if not one.exists()]
         self._descriptor: int | None = None
@@ -99,7 +99,7 @@ def _lock(folder: Path) -> int:
                 holder = os.read(descriptor, 20).decode(errors="replace").strip()
                 process = f"process {holder}" if holder.isdecimal() else "another process"
                 raise UserError(
-                    f"{folder} is in use by {process}; wait for its end or give another --out"
+                    f"{folder} is in use by {process}; wait for its end or name another folder"
                 ) from None
             # The holder before removes its file: only a lock on the file that is there counts.
             if _is_same_file(descriptor, path):

@@ -28,6 +28,22 @@ def stop_on_signals(stop: threading.Event) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def interrupt_on_sigterm() -> Iterator[None]:
+    """SIGTERM raises `KeyboardInterrupt` as Ctrl-C does, for work that may be left at any point.
+
+    Use it in the main thread only; elsewhere it has no effect.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    old = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, old)
+
+
+@contextlib.contextmanager
 def hold_back_ctrl_c() -> Iterator[None]:
     """Let Ctrl-C wait until a step is done that must not be left half done."""
     if threading.current_thread() is not threading.main_thread():

@@ -1,77 +1,33 @@
-"""Long work in chunks that several processes do, in a folder that can be gone on with."""
+"""Long work in chunks that several processes do."""
 
-import json
 import multiprocessing
 import os
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from zerogames.atomic import write_text_atomically
-from zerogames.errors import UserError
+from zerogames.runs.display import Display, Frame
 
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder, unless it is there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: {error.strerror}; name a folder") from None
-
-
-def begin_folder(folder: Path, settings: Mapping[str, object]) -> None:
-    """Make a folder, or go on in one that was begun with the same settings.
-
-    Args:
-        folder: where the chunks will be.
-        settings: everything that decides what they hold, not how fast they come.
-    """
-    make_folder(folder)
-    path = folder / "settings.json"
-    asked = {
-        key: str(value) if isinstance(value, Path) else value for key, value in settings.items()
-    }
-    if path.exists():
-        try:
-            known = dict(json.loads(path.read_text()))
-        except (OSError, ValueError, TypeError):
-            raise UserError(f"{path} is damaged; use another folder") from None
-        if known != asked:
-            wrong = ", ".join(sorted(key for key in asked if known.get(key) != asked[key]))
-            raise UserError(
-                f"{folder} was begun with other settings ({wrong}); use them or another folder"
-            )
-    else:
-        write_text_atomically(path, json.dumps(asked, indent=1, sort_keys=True))
-
-
 @contextmanager
-def chunk_bar(title: str, chunks: int, console: Console) -> Iterator[Callable[[int], None]]:
-    """A bar; what it gives is called after each chunk with the positions made since the start."""
-    began = time.monotonic()
-    with Progress(
-        TextColumn(title),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=console,
-    ) as progress:
-        task = progress.add_task(title, total=chunks, rate="")
+def chunk_display(title: str, chunks: int, console: Console) -> Iterator[Callable[[int], None]]:
+    """A display; what it gives is called after each chunk with the positions made so far."""
+    done = 0
+    with Display(console) as display:
 
         def advance(made: int) -> None:
-            rate = made / max(1e-9, time.monotonic() - began)
-            progress.update(task, advance=1, rate=f"{rate:,.0f} positions/s")
+            nonlocal done
+            done += 1
+            rate = made / max(1e-9, display.elapsed_s)
+            line = f"{title}: {done}/{chunks} chunks, {rate:,.0f} positions/s"
+            display.show(Frame(done=done / chunks, title=line, line=line))
 
         yield advance
 
@@ -79,7 +35,7 @@ def chunk_bar(title: str, chunks: int, console: Console) -> Iterator[Callable[[i
 def in_processes(
     work: Callable[[_Job], _Result], jobs: Iterable[_Job], processes: int
 ) -> Iterator[_Result]:
-    """Results in the order in which they are done; few jobs are held at a time."""
+    """Results in the order in which they are done; few jobs are in memory at a time."""
     if processes == 1:
         yield from map(work, jobs)
         return

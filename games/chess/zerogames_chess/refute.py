@@ -26,7 +26,10 @@ from zerogames.data.split import is_validation
 from zerogames.errors import UserError
 from zerogames.game import Game, State, play_actions
 from zerogames.registry import get_game
-from zerogames_chess.chunked import begin_folder, chunk_bar, in_processes
+from zerogames.runs.disk import name_disk_errors
+from zerogames.runs.folder import SettingsFolder
+from zerogames.runs.signals import interrupt_on_sigterm
+from zerogames_chess.chunked import chunk_display, in_processes
 from zerogames_chess.uci_client import EngineDied, UciClient, start_engine
 
 _NOT_LEARNT, _LEARNT = SEARCH_KINDS.index("random"), SEARCH_KINDS.index("none")
@@ -90,16 +93,20 @@ def main(argv: Sequence[str]) -> int:
     source = Source(options.data, get_game("chess"))
     settings = asdict(options) | {
         "engine": name,
-        "data": [str(path) for path in options.data],
         "files": _fingerprint(source.paths),
     }
     for irrelevant in ("out", "processes", "games"):
         del settings[irrelevant]
-    begin_folder(options.out, settings)
     try:
-        total = _make_all(options, source, console)
+        with (
+            name_disk_errors(options.out),
+            SettingsFolder(options.out, settings) as folder,
+            interrupt_on_sigterm(),
+        ):
+            folder.begin()
+            total = _make_all(options, source, console)
     except KeyboardInterrupt:
-        console.print("stopped: the same command goes on, with --games N it ends sooner")
+        console.print("stopped: the same command continues, with --games N it ends sooner")
         return 130
     dropped = total.dropped + Counter({"unreadable game": source.problems.count})
     left_out = ", ".join(f"{count:,} {what}" for what, count in dropped.items()) or "nothing"
@@ -144,9 +151,9 @@ def _fingerprint(paths: Sequence[Path]) -> str:
 
 
 def _make_all(options: RefuteOptions, source: Source, console: Console) -> ChunkResult:
-    """Run all chunks under a bar."""
+    """Make all chunks under the display."""
     total, made = ChunkResult(), 0
-    with chunk_bar("refuting", _num_chunks(options), console) as advance:
+    with chunk_display("refuting", _num_chunks(options), console) as advance:
         for result in in_processes(_make_chunk, _jobs(options, source), options.processes):
             total.lines += result.lines
             total.positions += result.positions

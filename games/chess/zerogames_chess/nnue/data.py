@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from zerogames.errors import UserError
-from zerogames_chess.chunked import begin_folder, chunk_bar, in_processes
+from zerogames.runs.disk import name_disk_errors
+from zerogames.runs.folder import SettingsFolder
+from zerogames.runs.signals import interrupt_on_sigterm
+from zerogames_chess.chunked import chunk_display, in_processes
 from zerogames_chess.nnue.games import PlayedGame, read_games
 from zerogames_chess.nnue.labels import (
     Labeller,
@@ -150,20 +153,25 @@ def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
             f"the unit of '{name}' is not known; say --units-per-centipawn "
             "(internal units, where a pawn is about 208, per printed centipawn)"
         )
-    begin_folder(options.out, _settings(options, name, units))
     try:
-        results = _label(options, units, console)
+        with (
+            name_disk_errors(options.out),
+            SettingsFolder(options.out, _settings(options, name, units)) as folder,
+            interrupt_on_sigterm(),
+        ):
+            folder.begin()
+            results = _label(options, units, console)
+            _merge(options, name, units, results, console)
     except KeyboardInterrupt:
-        console.print("stopped: the same command goes on, with --games N it ends sooner")
+        console.print("stopped: the same command continues, with --games N it ends sooner")
         return 130
-    _merge(options, name, units, results, console)
     return 0
 
 
 def _label(options: DataOptions, units: float, console: Console) -> list[ChunkResult]:
-    """Run all chunks under a bar."""
+    """Label all chunks under the display."""
     results: list[ChunkResult] = []
-    with chunk_bar("labelling", -(-options.games // options.chunk), console) as advance:
+    with chunk_display("labelling", -(-options.games // options.chunk), console) as advance:
         for result in _run_chunks(options, units):
             results.append(result)
             advance(sum(r.kept + sum(r.dropped.values()) for r in results if r.engine))

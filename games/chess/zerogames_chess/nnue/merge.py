@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from zerogames.errors import UserError
-from zerogames_chess.chunked import make_folder
+from zerogames.runs.disk import name_disk_errors
+from zerogames.runs.lock import LockedFolder
 from zerogames_chess.nnue.records import RECORD, map_records, read_header, write_records
 
 
@@ -41,7 +42,6 @@ def merge(options: tyro.conf.OmitArgPrefixes[MergeOptions]) -> int:
             raise UserError(
                 f"{folder} was labelled otherwise than {options.data[0]} ({', '.join(wrong)})"
             )
-    make_folder(options.out)
     training, validation = (
         [map_records(folder / f"{part}.zgd") for folder in options.data]
         for part in ("training", "validation")
@@ -50,7 +50,8 @@ def merge(options: tyro.conf.OmitArgPrefixes[MergeOptions]) -> int:
     names = ", ".join(folder.name for folder in options.data)
     console = Console(stderr=True)
     merged = {"origin": f"merged: {names}"[:1000], "dropped": {"duplicate": duplicates}}
-    write_parts(options.out, parts, kinds[0] | merged, console)
+    with name_disk_errors(options.out), LockedFolder(options.out):
+        write_parts(options.out, parts, kinds[0] | merged, console)
     console.print(f"{duplicates:,} positions were there more than once")
     return 0
 

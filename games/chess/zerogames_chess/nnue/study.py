@@ -16,6 +16,9 @@ from rich.console import Console
 from zerogames.atomic import write_text_atomically
 from zerogames.config import find_config, read_settings
 from zerogames.errors import UserError
+from zerogames.runs.disk import name_disk_errors
+from zerogames.runs.lock import LockedFolder
+from zerogames.runs.signals import interrupt_on_sigterm
 from zerogames_chess.nnue.study_settings import NetPlan, StudySettings
 
 Measures = dict[str, Any]
@@ -49,7 +52,8 @@ def study(
     )
     console = Console()
     try:
-        run_study(settings, console)
+        with name_disk_errors(settings.out), interrupt_on_sigterm():
+            run_study(settings, console)
     except KeyboardInterrupt:
         console.print("stopped: the same command continues")
         return 130
@@ -58,12 +62,16 @@ def study(
 
 def run_study(settings: StudySettings, console: Console) -> None:
     """Train, measure, play, report."""
-    from zerogames_chess.nnue.study_report import write_report
-
     plans = settings.plans()
     if not (settings.data / "training.zgd").is_file():
         raise UserError(f"{settings.data}: no training.zgd; make one with `zerogames nnue data`")
-    settings.out.mkdir(parents=True, exist_ok=True)
+    with LockedFolder(settings.out):
+        _run(settings, plans, console)
+
+
+def _run(settings: StudySettings, plans: list[NetPlan], console: Console) -> None:
+    from zerogames_chess.nnue.study_report import write_report
+
     measured: dict[str, list[Measures]] = {}
     for plan in plans:
         costs = _once(settings.out / "features" / f"{plan.features}.json", _costs, settings, plan)

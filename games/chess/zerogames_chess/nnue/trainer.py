@@ -1,6 +1,5 @@
 """Training: batches of records through the float network, with exact resume."""
 
-import json
 import math
 import time
 from collections.abc import Iterator
@@ -13,11 +12,14 @@ import torch
 from numpy.typing import NDArray
 from rich.console import Console
 from torch import Tensor
-from torch.utils.tensorboard import SummaryWriter
 from zerogames_kernels.memory import keep_freed_memory
 
-from zerogames.atomic import write_text_atomically
 from zerogames.errors import UserError, unknown_name
+from zerogames.runs.disk import name_disk_errors
+from zerogames.runs.display import Display, Frame
+from zerogames.runs.folder import SettingsFolder
+from zerogames.runs.metrics_log import Events
+from zerogames.runs.signals import interrupt_on_sigterm
 from zerogames_chess.nnue import _native
 from zerogames_chess.nnue.checkpoint import load_checkpoint, save_checkpoint
 from zerogames_chess.nnue.inference import record_bytes
@@ -184,50 +186,43 @@ def run(options: TrainOptions) -> float:
     Returns:
         Samples per second of the last epoch; infinite if none was left to do.
     """
-    console = Console()
-    options.out.mkdir(parents=True, exist_ok=True)
-    trainer = Trainer(options)
-    _remember(options)
-    console.print(
-        f"{len(trainer.training):,} positions, {options.features} "
-        f"{options.m}-{options.o}-{options.p}, {trainer.win_model}",
-        highlight=False,
-    )
-    network = options.out / "network.nnue"
-    rate = math.inf
-    with SummaryWriter(str(options.out / "tensorboard")) as events:
-        while trainer.epoch < options.epochs:
-            loss, rate = trainer.train_epoch()
-            validation = trainer.validate()
-            save_checkpoint(trainer.checkpoint, trainer.model, trainer.optimizer, trainer.epoch)
-            for name, value in (
-                ("loss/training", loss),
-                ("loss/validation", validation),
-                ("samples per second", rate),
-            ):
-                events.add_scalar(name, value, trainer.epoch)
-            console.print(
-                f"epoch {trainer.epoch}/{options.epochs}: loss {loss:.5f}, "
-                f"validation {validation:.5f}, {rate:,.0f} samples/s",
-                highlight=False,
-            )
-    trainer.export(network)
-    console.print(f"{network}: `zerogames uci --nnue {network}` plays it", highlight=False)
+    settings = asdict(options)
+    for irrelevant in ("out", "epochs", "threads"):
+        del settings[irrelevant]
+    with (
+        name_disk_errors(options.out),
+        SettingsFolder(options.out, settings) as folder,
+        interrupt_on_sigterm(),
+        Display(Console()) as display,
+    ):
+        trainer = Trainer(options)
+        folder.begin()
+        display.line(
+            f"{len(trainer.training):,} positions, {options.features} "
+            f"{options.m}-{options.o}-{options.p}, {trainer.win_model}"
+        )
+        rate = _train_epochs(trainer, display)
+        network = options.out / "network.nnue"
+        trainer.export(network)
+        display.line(f"{network}: `zerogames uci --nnue {network}` plays it")
     return rate
 
 
-def _remember(options: TrainOptions) -> None:
-    """Write the settings, or refuse others than the run was begun with."""
-    path = options.out / "settings.json"
-    settings = {
-        key: str(value) if isinstance(value, Path) else value
-        for key, value in asdict(options).items()
-        if key not in ("out", "epochs", "threads")
-    }
-    if path.exists():
-        known = json.loads(path.read_text())
-        wrong = ", ".join(sorted(key for key in settings if known.get(key) != settings[key]))
-        if wrong:
-            raise UserError(f"{options.out} was begun with other settings ({wrong})")
-    else:
-        write_text_atomically(path, json.dumps(settings, indent=1, sort_keys=True))
+def _train_epochs(trainer: Trainer, display: Display) -> float:
+    """Train the epochs that are left, each with a checkpoint; the last one's samples per second."""
+    options, rate = trainer.options, math.inf
+    events = Events(options.out / "tensorboard", step=trainer.epoch)
+    while trainer.epoch < options.epochs:
+        display.show(Frame(done=trainer.epoch / options.epochs, title="training"))
+        loss, rate = trainer.train_epoch()
+        validation = trainer.validate()
+        save_checkpoint(trainer.checkpoint, trainer.model, trainer.optimizer, trainer.epoch)
+        losses = {"training": loss, "validation": validation}
+        events.add("loss", {"step": trainer.epoch, **losses})
+        events.add("speed", {"step": trainer.epoch, "samples per second": rate})
+        display.line(
+            f"epoch {trainer.epoch}/{options.epochs}: loss {loss:.5f}, "
+            f"validation {validation:.5f}, {rate:,.0f} samples/s"
+        )
+    events.close()
+    return rate
