@@ -1,6 +1,6 @@
 #pragma once
 
-// Batch norm with ReLU: the passes over memory which no neighbouring convolution can take over.
+// Batch norm with ReLU: the passes over memory that are not fused into a neighbouring convolution.
 
 #include <limits>
 
@@ -47,14 +47,34 @@ void normalise(const Plan& plan, const Element* x, const Affine& affine, bool re
                  });
 }
 
+/// What the backward pass of a batch norm reads. The masked gradient is `grad` where the forward
+/// pass was not cut off by the ReLU.
+template <typename Element>
+struct NormGradient {
+  const Element* grad;
+  const Element* x;
+  Affine affine;
+  bool rectify;
+  const float* mean;
+};
+
+/// Coefficients `[C]` of the gradient of a batch norm's input:
+/// `a * masked gradient + b * (x - mean) + d`.
+struct InputGradient {
+  const float* a;
+  const float* b;
+  const float* d;
+};
+
 /// `sums[C, 2]`: the masked gradient, and the masked gradient times `x - mean`.
 template <typename Element>
-void gradient_sums(const Plan& plan, const Element* grad, const Element* x, const Affine& affine,
-                   bool rectify, const float* mean, float* sums, int threads) {
-  const auto scales = plan.pack(affine.scale, 1.0f), shifts = plan.pack(affine.shift, 0.0f);
-  const auto means = plan.pack(mean, 0.0f);
+void gradient_sums(const Plan& plan, const NormGradient<Element>& norm, float* sums, int threads) {
+  const Element *const grad = norm.grad, *const x = norm.x;
+  const auto scales = plan.pack(norm.affine.scale, 1.0f);
+  const auto shifts = plan.pack(norm.affine.shift, 0.0f);
+  const auto means = plan.pack(norm.mean, 0.0f);
   PartialSums partial(plan, 2);
-  const float floor = rectify ? 0.0f : -std::numeric_limits<float>::infinity();
+  const float floor = norm.rectify ? 0.0f : -std::numeric_limits<float>::infinity();
   for_each_strip(plan.run_items(), threads,
                  [&](const Item& item, std::int64_t image, const Strip& strip, int) {
                    const Vec* const scale = &scales[strip.first];
@@ -72,15 +92,17 @@ void gradient_sums(const Plan& plan, const Element* grad, const Element* x, cons
   partial.write(sums);
 }
 
-/// `grad_x = a * masked gradient + b * (x - mean) + d`; `grad_x` may be `grad`.
+/// Writes the gradient of the input; `grad_x` may be `grad`.
 template <typename Element>
-void gradient_apply(const Plan& plan, const Element* grad, const Element* x, const Affine& affine,
-                    bool rectify, const float* a, const float* b, const float* d, const float* mean,
-                    Element* grad_x, int threads) {
-  const auto scales = plan.pack(affine.scale, 1.0f), shifts = plan.pack(affine.shift, 0.0f);
+void gradient_apply(const Plan& plan, const NormGradient<Element>& norm,
+                    const InputGradient& coefficients, Element* grad_x, int threads) {
+  const Element *const grad = norm.grad, *const x = norm.x;
+  const auto& [a, b, d] = coefficients;
+  const auto scales = plan.pack(norm.affine.scale, 1.0f);
+  const auto shifts = plan.pack(norm.affine.shift, 0.0f);
   const auto as = plan.pack(a, 1.0f), bs = plan.pack(b, 0.0f), ds = plan.pack(d, 0.0f);
-  const auto means = plan.pack(mean, 0.0f);
-  const float floor = rectify ? 0.0f : -std::numeric_limits<float>::infinity();
+  const auto means = plan.pack(norm.mean, 0.0f);
+  const float floor = norm.rectify ? 0.0f : -std::numeric_limits<float>::infinity();
   for_each_strip(
       plan.run_items(), threads, [&](const Item&, std::int64_t image, const Strip& strip, int) {
         const int f = strip.first;

@@ -137,8 +137,9 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
           [](const TypedPlan& plan, Address grad, Address x, Address scale, Address shift,
              bool relu, Address mean, Address sums, int threads) {
             plan.with_element([=, &plan]<typename Element>(Element) {
-              gradient_sums(plan, at<Element>(grad), at<Element>(x), {at(scale), at(shift)}, relu,
-                            at(mean), at(sums), threads);
+              gradient_sums<Element>(
+                  plan, {at<Element>(grad), at<Element>(x), {at(scale), at(shift)}, relu, at(mean)},
+                  at(sums), threads);
             });
           },
           nb::kw_only(), "grad"_a, "x"_a, "scale"_a, "shift"_a, "relu"_a, "mean"_a, "sums"_a,
@@ -149,8 +150,9 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
              bool relu, Address a, Address b, Address d, Address mean, Address grad_x,
              int threads) {
             plan.with_element([=, &plan]<typename Element>(Element) {
-              gradient_apply(plan, at<Element>(grad), at<Element>(x), {at(scale), at(shift)}, relu,
-                             at(a), at(b), at(d), at(mean), at<Element>(grad_x), threads);
+              gradient_apply<Element>(
+                  plan, {at<Element>(grad), at<Element>(x), {at(scale), at(shift)}, relu, at(mean)},
+                  {at(a), at(b), at(d)}, at<Element>(grad_x), threads);
             });
           },
           nb::kw_only(), "grad"_a, "x"_a, "scale"_a = 0, "shift"_a = 0, "relu"_a, "a"_a, "b"_a,

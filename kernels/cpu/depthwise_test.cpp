@@ -146,15 +146,17 @@ void run_as(const Case& test, std::mt19937& random) {
     for (std::size_t i = 0; i < size; ++i) rectified[i] = std::max(0.0f, x[i] * 1.5f + 0.25f);
     normalise(plan, x_elements.data(), {scale.data(), shift.data()}, true, normal.data(), threads);
     check_close(normal, rectified, "normalise");
-    gradient_sums(plan, grad_elements.data(), x_elements.data(), {scale.data(), shift.data()},
-                  false, nullptr, sums.data(), threads);
+    gradient_sums<Element>(
+        plan,
+        {grad_elements.data(), x_elements.data(), {scale.data(), shift.data()}, false, nullptr},
+        sums.data(), threads);
     for (std::int64_t c = 0; c < b.channels; ++c) sums[c] = sums[2 * c];
     sums.resize(b.channels);
     check_close(sums, expected_bias, "sums of the gradient");
     // In place, as the fused backward pass calls it.
     auto in_place = grad_elements;
-    gradient_apply(plan, in_place.data(), x_elements.data(), {}, false, scale.data(), scale.data(),
-                   shift.data(), nullptr, in_place.data(), threads);
+    gradient_apply<Element>(plan, {in_place.data(), x_elements.data(), {}, false, nullptr},
+                            {scale.data(), scale.data(), shift.data()}, in_place.data(), threads);
     for (std::size_t i = 0; i < size; ++i) rectified[i] = 1.5f * grad[i] + 1.5f * x[i] + 0.25f;
     check_close(in_place, rectified, "gradient of the norm's input");
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The trunk of a net in float32: some positions go through all layers together, so few that what is
-// between two layers stays in the cache, and so many that fetching the weights is worth it.
+// The trunk of a net in float32. Groups of positions pass through all layers together: small enough
+// that activations stay in the cache, large enough to amortise the loads of the weights.
 
 #include "output.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What leaves a trunk, always in float32: its own planes, those of the first layers of a head,
-// chosen numbers of them, or what dense layers make of them.
+// An output of a trunk, always float32: the trunk's planes, or those of the first layers of a head,
+// or chosen numbers of these planes, or the result of dense layers on them.
 
 #include "float_layers.hpp"
 
@@ -23,8 +23,8 @@ class Output {
     Winograd::Scratch winograd;
   };
 
-  /// `channels` of the trunk; without layers they are what leaves. `chosen` are places in
-  /// `[channels][squares]` of the last layer, empty for all; `dense` layers go on with them.
+  /// `channels` are those of the trunk, which are the output if there are no layers. `chosen` are
+  /// indices into `[channels][squares]` of the last layer, empty for all; `dense` layers follow.
   Output(const BoardSize& board, int channels, std::vector<Layer> layers,
          std::span<const std::int64_t> chosen, std::vector<DenseLayer> dense)
       : squares_(board.squares()),

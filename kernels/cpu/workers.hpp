@@ -1,7 +1,7 @@
 #pragma once
 
-// Threads that stay between calls and go on with the next job while the last part of the one
-// before is still in work: no thread waits for another at the end of a batch.
+// A thread pool kept between calls. A thread that finds no part left in one job starts the next
+// job, so no thread waits for the others at the end of a batch.
 
 #include <unistd.h>
 

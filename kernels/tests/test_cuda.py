@@ -11,6 +11,7 @@ import torch
 from zerogames_kernels import Pattern, cuda, random_pattern, reference, square_pattern
 from zerogames_kernels.depthwise import _backward, dense_gradients
 from zerogames_kernels.groups import flatten_offsets
+from zerogames_kernels.layer import DepthwiseLayer
 
 ROOK = Pattern.from_mask("rook", "00100 00100 11111 00100 00100")
 BISHOP = Pattern.from_mask("bishop", "10001 01010 00100 01010 10001")
@@ -61,7 +62,9 @@ def largest_error(
     # an output which is never written shows.
     torch.use_deterministic_algorithms(True)
     try:
-        y = cuda.call(library, form, x, weight, bias, flat, len(offsets), relu, 0).float()
+        y = cuda.call(
+            library, x, DepthwiseLayer(weight, bias, flat, len(offsets), relu, form), 0
+        ).float()
     finally:
         torch.use_deterministic_algorithms(False)
     return float((y - expected).abs().max())
@@ -85,21 +88,21 @@ def test_no_bias_and_an_empty_batch(library: ctypes.CDLL) -> None:
     x, weight = torch.randn(2, 3, 8, 8), torch.randn(3, 9)
     offsets = [ROOK.offsets]
     for form in KERNELS:
-        y = cuda.call(library, form, x, weight, None, flatten_offsets(offsets), 1, False, 0)
+        layer = DepthwiseLayer(weight, None, flatten_offsets(offsets), 1, False, form)
+        y = cuda.call(library, x, layer, 0)
         torch.testing.assert_close(y, reference.slices(x, weight, offsets), rtol=1e-5, atol=1e-5)
-        empty = cuda.call(library, form, x[:0], weight, None, flatten_offsets(offsets), 1, False, 0)
+        empty = cuda.call(library, x[:0], layer, 0)
         assert empty.shape == (0, 3, 8, 8)
 
 
 def test_what_the_kernels_cannot_run_is_refused(library: ctypes.CDLL) -> None:
     taps = flatten_offsets([ROOK.offsets])
+    layer = DepthwiseLayer(torch.zeros(3, 9), None, taps, 1, False, "opti2")
     with pytest.raises(RuntimeError, match="out of range"):
-        cuda.call(
-            library, "opti2", torch.zeros(1, 3, 26, 8), torch.zeros(3, 9), None, taps, 1, False, 0
-        )
+        cuda.call(library, torch.zeros(1, 3, 26, 8), layer, 0)
     x = torch.zeros(1, 3, 8, 8, dtype=torch.float64)
     with pytest.raises(TypeError, match="float16 or float32"):
-        cuda.call(library, "opti2", x, x, None, taps, 1, False, 0)
+        cuda.call(library, x, DepthwiseLayer(x, None, taps, 1, False, "opti2"), 0)
 
 
 MUTANTS = {
@@ -165,7 +168,7 @@ def test_gradients_used_on_a_gpu_equal_the_native_ones(layout: torch.memory_form
     weight, grad, y = torch.randn(10, 9), torch.randn_like(x), torch.randn_like(x)
     for needs in ([True, True, True], [True, False, False], [False, True, True]):
         torch.testing.assert_close(
-            dense_gradients(grad, y, x, weight, offsets, 3, needs),
+            dense_gradients(grad, y, x, DepthwiseLayer(weight, None, offsets, 3), needs),
             _backward(grad, y, x, weight, offsets, 3, needs),
             rtol=1e-4,
             atol=1e-4,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 
+from zerogames_kernels.layer import DepthwiseLayer
 from zerogames_kernels.sources import source_folder
 
 FORMS = {"dense": 0, "opti1": 1, "opti2": 2, "native": 2}
@@ -73,18 +74,9 @@ def load_library(architecture: str) -> ctypes.CDLL:
     return declare(ctypes.CDLL(str(library)))
 
 
-def call(
-    library: ctypes.CDLL,
-    form: str,
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None,
-    offsets: list[int],
-    groups: int,
-    relu: bool,
-    stream: int,
-) -> torch.Tensor:
-    """Run a form on contiguous tensors of one type, float16 or float32."""
+def call(library: ctypes.CDLL, x: torch.Tensor, layer: DepthwiseLayer, stream: int) -> torch.Tensor:
+    """Run a layer on contiguous tensors of one type, float16 or float32."""
+    weight, bias, offsets, groups, relu, form = layer
     precision = {torch.float16: 16, torch.float32: 32}.get(x.dtype)
     if precision is None:
         raise TypeError(f"the CUDA kernels run in float16 or float32, not {x.dtype}")
@@ -114,21 +106,12 @@ def call(
     return y
 
 
-def run(
-    form: str,
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None,
-    offsets: list[int],
-    groups: int,
-    relu: bool,
-) -> torch.Tensor:
-    """Run a form on the current stream of the device of `x`."""
+def run(x: torch.Tensor, layer: DepthwiseLayer) -> torch.Tensor:
+    """Run a layer on the current stream of the device of `x`."""
     with torch.cuda.device(x.device):
         major, minor = torch.cuda.get_device_capability(x.device)
         library = load_library(f"sm_{major}{minor}")
         stream = torch.cuda.current_stream(x.device).cuda_stream
-        bias = None if bias is None else bias.contiguous()
-        return call(
-            library, form, x.contiguous(), weight.contiguous(), bias, offsets, groups, relu, stream
-        )
+        bias = None if layer.bias is None else layer.bias.contiguous()
+        layer = layer._replace(weight=layer.weight.contiguous(), bias=bias)
+        return call(library, x.contiguous(), layer, stream)

@@ -6,19 +6,21 @@ be stored in bfloat16.
 """
 
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch.library import custom_op
 
 from zerogames_kernels import _depthwise, reference
 from zerogames_kernels.groups import Offsets, flatten_offsets, group_sizes
+from zerogames_kernels.layer import DepthwiseLayer
 from zerogames_kernels.pattern import RADIUS
 
 CPU_TYPES = (torch.float32, torch.bfloat16)
-"""What boards may be stored in on the CPU."""
+"""Types in which boards may be stored on the CPU."""
 
 MAX_BOARD = 25
-"""Rows and columns the kernels are made for."""
+"""Greatest number of rows and of columns that the kernels support."""
 
 FORMS = ("native", "dense", "opti1", "opti2")
 """Ways to run the same weights; on the CPU all but `dense` are the native kernel."""
@@ -48,7 +50,8 @@ def board_depthwise(
         `[B, C, H, W]` in the type and memory format of `x`. Gradients of `x`, `weight` and `bias`
         are defined; second derivatives are not.
     """
-    return run_operator(x, weight, bias, flatten_offsets(offsets), len(offsets), relu, form)
+    layer = DepthwiseLayer(weight, bias, flatten_offsets(offsets), len(offsets), relu, form)
+    return run_operator(x, layer)
 
 
 def dense_layout(x: torch.Tensor) -> torch.Tensor:
@@ -79,7 +82,7 @@ def _cached_plan(
 
 
 def make_plan(x: torch.Tensor, offsets: list[int], groups: int) -> _depthwise.Plan:
-    """Return the (remembered) tables of the kernels for tensors shaped like `x`."""
+    """Return the (cached) tables of the kernels for tensors shaped like `x`."""
     batch, channels, height, width = x.shape
     shape = (batch, channels, height, width)
     bfloat16 = x.dtype == torch.bfloat16
@@ -87,7 +90,7 @@ def make_plan(x: torch.Tensor, offsets: list[int], groups: int) -> _depthwise.Pl
 
 
 def address(tensor: torch.Tensor | None) -> int:
-    """Return where the data of `tensor` lies, 0 if there is none."""
+    """Return the address of the data of `tensor`, 0 for None."""
     return 0 if tensor is None else tensor.data_ptr()
 
 
@@ -152,32 +155,15 @@ torch.library.define(
 )
 
 
-def run_operator(
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None,
-    offsets: list[int],
-    groups: int,
-    relu: bool,
-    form: str,
-) -> torch.Tensor:
-    """Call the operator with the `offsets` of `flatten_offsets`; see `board_depthwise`."""
-    output: torch.Tensor = torch.ops.zerogames.board_depthwise.default(
-        x, weight, bias, offsets, groups, relu, form
-    )
+def run_operator(x: torch.Tensor, layer: DepthwiseLayer) -> torch.Tensor:
+    """Call the operator; see `board_depthwise`."""
+    output: torch.Tensor = torch.ops.zerogames.board_depthwise.default(x, *layer)
     return output
 
 
 @torch.library.impl("zerogames::board_depthwise", "cpu")
-def _(
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None,
-    offsets: list[int],
-    groups: int,
-    relu: bool,
-    form: str,
-) -> torch.Tensor:
+def _(x: torch.Tensor, *parameters: Any) -> torch.Tensor:
+    weight, bias, offsets, groups, relu, _ = DepthwiseLayer(*parameters)
     check_board(x)
     check_weight(x, weight, bias, offsets, groups)
     x, weight = dense_layout(x), weight.contiguous()
@@ -195,33 +181,18 @@ def _(
 
 
 @torch.library.register_fake("zerogames::board_depthwise")  # type: ignore[untyped-decorator]
-def _(
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None,
-    offsets: list[int],
-    groups: int,
-    relu: bool,
-    form: str,
-) -> torch.Tensor:
-    check_weight(x, weight, bias, offsets, groups)
+def _(x: torch.Tensor, *parameters: Any) -> torch.Tensor:
+    check_weight(x, *DepthwiseLayer(*parameters)[:4])
     return torch.empty_like(dense_layout(x))
 
 
 @torch.library.impl("zerogames::board_depthwise", "cuda")
-def _(
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None,
-    offsets: list[int],
-    groups: int,
-    relu: bool,
-    form: str,
-) -> torch.Tensor:
+def _(x: torch.Tensor, *parameters: Any) -> torch.Tensor:
     from zerogames_kernels import cuda
 
-    check_weight(x, weight, bias, offsets, groups)
-    return like_layout(cuda.run(form, x, weight, bias, offsets, groups, relu), dense_layout(x))
+    layer = DepthwiseLayer(*parameters)
+    check_weight(x, *layer[:4])
+    return like_layout(cuda.run(x, layer), dense_layout(x))
 
 
 @custom_op("zerogames::board_depthwise_backward", mutates_args=(), device_types="cpu")
@@ -234,7 +205,7 @@ def _backward(
     groups: int,
     needs: list[bool],
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Gradients of input, weight and bias; those not in `needs` are empty."""
+    """Compute the gradients of input, weight and bias; those not in `needs` are empty."""
     check_board(x)
     x, weight = dense_layout(x), weight.contiguous()
     grad = like_layout(grad, x)
@@ -256,29 +227,21 @@ def _backward(
 
 
 @_backward.register_kernel("cuda")
-def _(
-    grad: torch.Tensor,
-    y: torch.Tensor | None,
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    offsets: list[int],
-    groups: int,
-    needs: list[bool],
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Training on a GPU goes through the dense form, whose gradients torch has kernels for."""
-    return dense_gradients(grad, y, x, weight, offsets, groups, needs)
+def _(*args: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Train on a GPU through the dense form, whose gradients torch has kernels for."""
+    grad, y, x, weight, offsets, groups, needs = args
+    return dense_gradients(grad, y, x, DepthwiseLayer(weight, None, offsets, groups), needs)
 
 
 def dense_gradients(
     grad: torch.Tensor,
     y: torch.Tensor | None,
     x: torch.Tensor,
-    weight: torch.Tensor,
-    offsets: list[int],
-    groups: int,
+    layer: DepthwiseLayer,
     needs: list[bool],
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Compute the gradients by torch's grouped 5x5 convolution, on any device."""
+    weight, _, offsets, groups, *_ = layer
     channels = x.shape[1]
     x = dense_layout(x)
     pairs = list(zip(offsets[::2], offsets[1::2], strict=True))
@@ -321,15 +284,8 @@ def _empty_grads(
 
 
 @_backward.register_fake
-def _(
-    grad: torch.Tensor,
-    y: torch.Tensor | None,
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    offsets: list[int],
-    groups: int,
-    needs: list[bool],
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _(*args: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    _, _, x, weight, _, _, needs = args
     return _empty_grads(dense_layout(x), weight.contiguous(), needs)
 
 

@@ -14,6 +14,7 @@ from torch.nn import functional
 from zerogames_kernels import fused, reference
 from zerogames_kernels.depthwise import CPU_TYPES, FORMS, MAX_BOARD, run_operator
 from zerogames_kernels.groups import flatten_offsets, group_offsets, group_sizes
+from zerogames_kernels.layer import DepthwiseLayer
 from zerogames_kernels.pattern import Pattern
 
 
@@ -93,9 +94,10 @@ class BoardDepthwise(nn.Module):
         if not (runs_native(x, self.weight) and self.form != "dense") and not self._runs_on_gpu(x):
             return reference.dense(x, self.weight, self.offsets, self.bias, relu=self.relu)
         groups = len(self.patterns)
-        return run_operator(
-            x, self.weight, self.bias, self.flat_offsets, groups, self.relu, self.form
+        layer = DepthwiseLayer(
+            self.weight, self.bias, self.flat_offsets, groups, self.relu, self.form
         )
+        return run_operator(x, layer)
 
     def _runs_on_gpu(self, x: torch.Tensor) -> bool:
         """Whether one of the CUDA kernels was asked for and can run."""

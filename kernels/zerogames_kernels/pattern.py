@@ -1,4 +1,10 @@
-"""Which neighbours of a square a depthwise kernel looks at."""
+"""Patterns: which neighbours of a square a depthwise kernel reads.
+
+A pattern is a named set of taps inside a 5x5 window. Its mask is the same set as a 5x5 array of
+0 and 1, as the paper prints it; multiplying a dense 5x5 kernel by the mask gives the same layer.
+The games define their own patterns, for example chess the moves of king, knight, rook and bishop
+(`patterns` of the game's plugin); a layer gives each group of channels one pattern.
+"""
 
 from dataclasses import dataclass
 
@@ -6,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RADIUS = 2
-"""Patterns live in a 5x5 window."""
+"""Greatest distance of a tap from the centre: patterns lie in a 5x5 window."""
 
 
 @dataclass(frozen=True)
