@@ -1,4 +1,4 @@
-"""Games to and from PGN, through python-chess."""
+"""Reads and writes games as PGN with comments, through python-chess."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -11,47 +11,55 @@ from zerogames.data.record import GameRecord
 from zerogames.errors import UserError
 from zerogames.registry import get_game
 from zerogames_chess import _native
+from zerogames_chess.data.pgn import DERIVED_TAGS
 
-_RESULTS = {"1-0": 1.0, "0-1": -1.0, "1/2-1/2": 0.0}
+RESULTS = {"1-0": 1.0, "0-1": -1.0, "1/2-1/2": 0.0}
+"""The first player's result of each decided value of the PGN tag `Result`."""
 _RESULT_TEXT = {1.0: "1-0", -1.0: "0-1", 0.0: "1/2-1/2", None: "*"}
-# What the writer derives from the record.
-_DERIVED_TAGS = ("FEN", "SetUp", "Variant", "Result", "Termination")
 
 
-class _MainLine(chess.pgn.BaseVisitor["_MainLine"]):
-    """Collects the moves that were played; variations are passed over."""
+class MainLine(chess.pgn.BaseVisitor["MainLine"]):
+    """Collects headers, start, moves and comments of the main line; skips variations."""
 
     def __init__(self) -> None:
         self.headers = chess.pgn.Headers()
         self.start: chess.Board | None = None
-        self.moves: list[str] = []
+        self.moves: list[chess.Move] = []
         self.comments: dict[int, str] = {}
         self.error: str = ""
 
     def begin_headers(self) -> chess.pgn.Headers:
+        """Give python-chess the headers to fill in."""
         return self.headers
 
     def visit_header(self, tagname: str, tagvalue: str) -> None:
+        """Keep a tag."""
         self.headers[tagname] = tagvalue
 
     def begin_variation(self) -> chess.pgn.SkipType:
+        """Skip every variation."""
         return chess.pgn.SKIP
 
     def visit_board(self, board: chess.Board) -> None:
+        """Keep the first position as the start."""
         if self.start is None:
             self.start = board.copy(stack=False)
 
     def visit_move(self, board: chess.Board, move: chess.Move) -> None:
-        self.moves.append(board.uci(move))
+        """Append a move of the main line."""
+        self.moves.append(move)
 
     def visit_comment(self, comment: str) -> None:
+        """Keep a comment under the ply before it; -1 is the start."""
         ply = len(self.moves) - 1
         self.comments[ply] = f"{self.comments.get(ply, '')} {comment.strip()}".strip()
 
     def handle_error(self, error: Exception) -> None:
-        self.error = self.error or str(error)
+        """Keep the first error instead of raising it."""
+        self.error = self.error or str(error) or type(error).__name__
 
-    def result(self) -> "_MainLine":
+    def result(self) -> "MainLine":
+        """Return the visitor itself, which holds what was read."""
         return self
 
 
@@ -60,7 +68,7 @@ def read_pgn(
 ) -> Iterator[GameRecord]:
     """Read the main line of every game.
 
-    A game that goes on after our rules have ended it (a repetition nobody claimed) is cut there and
+    A game that continues after our rules have ended it (an unclaimed repetition) is cut there and
     has the result of the rules.
 
     Args:
@@ -74,7 +82,7 @@ def read_pgn(
         text = data.decode("latin-1")
     stream = io.StringIO(text)
     number = 0
-    while (game := chess.pgn.read_game(stream, Visitor=_MainLine)) is not None:
+    while (game := chess.pgn.read_game(stream, Visitor=MainLine)) is not None:
         number += 1
         try:
             yield _to_record(game)
@@ -86,7 +94,7 @@ def read_pgn(
             on_broken(named)
 
 
-def _to_record(game: _MainLine) -> GameRecord:
+def _to_record(game: MainLine) -> GameRecord:
     if game.error:
         raise UserError(game.error)
     board = game.start or chess.Board()
@@ -98,16 +106,16 @@ def _to_record(game: _MainLine) -> GameRecord:
     for move in game.moves:
         if state.result is not None:
             break
-        actions.append(state.parse_uci(move))
+        actions.append(state.parse_uci(move.uci()))
         state = state.play(actions[-1])
     ended = state.result is not None
     return GameRecord(
         game="chess:variant=960" if board.chess960 else "chess",
         start=start,
         actions=np.array(actions, np.int32),
-        result=state.result if ended else _RESULTS.get(game.headers.get("Result", "*")),
+        result=state.result if ended else RESULTS.get(game.headers.get("Result", "*")),
         reason=state.end_reason if ended else game.headers.get("Termination", ""),
-        tags={name: value for name, value in game.headers.items() if name not in _DERIVED_TAGS},
+        tags={name: value for name, value in game.headers.items() if name not in DERIVED_TAGS},
         comments={ply: text for ply, text in game.comments.items() if text and ply < len(actions)},
     )
 
@@ -122,7 +130,7 @@ def write_pgn(record: GameRecord) -> str:
     if "FEN" in game.headers:
         game.headers["FEN"] = str(state)  # with the en-passant square as it was given
     for name, value in record.tags.items():
-        if name not in _DERIVED_TAGS:
+        if name not in DERIVED_TAGS:
             try:
                 game.headers[name] = _one_line(value)
             except ValueError:

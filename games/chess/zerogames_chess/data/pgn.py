@@ -1,4 +1,4 @@
-"""PGN files of any size, through the native parser."""
+"""Reads PGN files of any size as training data, through the native parser."""
 
 import re
 from collections.abc import Iterator
@@ -16,18 +16,18 @@ _EVENT = re.compile(rb'\n(?=\[Event ")')
 _AFTER_EMPTY_LINE = re.compile(rb"\n\r?\n(?=\[)")
 _PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|%[^\n]*\n)*")
 _NONE = SEARCH_KINDS.index("none")
-# What a record says in other ways.
-_DERIVED_TAGS = ("FEN", "SetUp", "Variant", "Result", "Termination")
+DERIVED_TAGS = ("FEN", "SetUp", "Variant", "Result", "Termination")
+"""PGN tags that a record holds in fields of its own, not in `tags`."""
 
 
 class PgnFormat:
-    """Games in PGN: the policy is the move played."""
+    """Reads PGN games; the policy target is the move played."""
 
     name = "PGN"
     suffixes = (".pgn", ".pgn.gz")
 
     def matches(self, file: DataFile, head: bytes) -> bool:
-        """A tag or a first move within the first lines."""
+        """Tell whether the first lines hold a tag or a first move."""
         text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
         while text.startswith(b"%"):  # escape lines
             text = text.partition(b"\n")[2].lstrip()
@@ -35,13 +35,13 @@ class PgnFormat:
         return b"\0" not in head and (tag or text.startswith(b"1. "))
 
     def blocks(self, file: DataFile) -> Iterator[Block]:
-        """Whole games, a few hundred kilobytes at a time."""
+        """Cut the file into blocks of whole games, a few hundred kilobytes each."""
         has_events = b'[Event "' in file.head()
         boundary = _EVENT if has_events else _AFTER_EMPTY_LINE
         yield from cut_text(file, boundary, preamble=_PREAMBLE)
 
     def games(self, block: Block, context: ReadContext) -> Iterator[DataGame]:
-        """The main lines; broken games go to the problems by number and players."""
+        """Yield the main lines; broken games are added to the problems by number and players."""
         found = _data.read_pgn(block.load(), context.engine_values)
         for number, game in enumerate(found, block.first_game + 1):
             name = f"{block.name} game {number}"
@@ -52,7 +52,7 @@ class PgnFormat:
 
 
 def to_record(game: _data.PgnGame) -> GameRecord:
-    """A parsed game as a record."""
+    """Convert a parsed game to a record."""
     return GameRecord(
         game="chess:variant=960" if game.chess960 else "chess",
         start=game.start,
@@ -61,13 +61,13 @@ def to_record(game: _data.PgnGame) -> GameRecord:
         reason=_decode(game.reason),
         search=_search(game),
         tags={
-            name: _decode(value) for name, value in game.tags.items() if name not in _DERIVED_TAGS
+            name: _decode(value) for name, value in game.tags.items() if name not in DERIVED_TAGS
         },
     )
 
 
 def _search(game: _data.PgnGame) -> SearchColumns | None:
-    """The engines' values, if any were asked for and found."""
+    """Return the engine values of the comments, or None if there are none."""
     values = game.values
     if len(values) == 0 or np.isnan(values).all():
         return None
