@@ -34,7 +34,7 @@ State parse_position(const std::string& text) {
   if (at == std::string::npos) return state;
   std::istringstream moves(text.substr(at + 6));
   for (std::string move; moves >> move;) {
-    const auto parsed = zerogames::chess::parse_uci(state.board(), state.limits(), move);
+    const auto parsed = zerogames::chess::parse_uci(state.board(), state.checks(), move);
     state.play(zerogames::chess::action_of(parsed));
   }
   return state;

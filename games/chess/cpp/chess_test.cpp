@@ -67,7 +67,7 @@ void check_damaged_fens(int rounds) {
       for (const Action action : actions) {
         const auto move = chess::move_of(state.board(), action);
         const std::string uci = chess::format_uci(state.board(), move);
-        check(chess::parse_uci(state.board(), state.limits(), uci) == move, "UCI reads back");
+        check(chess::parse_uci(state.board(), state.checks(), uci) == move, "UCI reads back");
         State next = state;
         next.play(action);
       }
@@ -113,7 +113,7 @@ int main() {
   check_damaged_fens(5000);
   const State start;
   for (const char* text : {"", "e2", "e2e5", "e2e4q", "e7e5", "i1i2", "e1g1", "0000", "e2e4qq"}) {
-    check_throws([&] { chess::parse_uci(start.board(), start.limits(), text); });
+    check_throws([&] { chess::parse_uci(start.board(), start.checks(), text); });
   }
   return report_checks();
 }

@@ -221,8 +221,8 @@ inline Board parse_fen(std::string_view text, bool chess960 = false) {
   }
   const bool kings_touch =
       kKingAttacks[lowest(board.ours & board.kings)] & board.theirs & board.kings;
-  if (kings_touch || find_limits(other).checkers) refuse("the side not to move is in check");
-  if (count(find_limits(board).checkers) > 2) refuse("more than two pieces give check");
+  if (kings_touch || find_checks(other).checkers) refuse("the side not to move is in check");
+  if (count(find_checks(board).checkers) > 2) refuse("more than two pieces give check");
   read_en_passant(board, fields[3]);
   if (fields.size() == 6) {
     board.halfmoves =

@@ -14,7 +14,7 @@ using chess::State;
 static std::vector<std::pair<std::string, std::uint64_t>> divide(const State& state, int depth) {
   const chess::Board& board = state.board();
   std::vector<std::pair<std::string, std::uint64_t>> counts;
-  chess::for_each_move(board, state.limits(), [&](chess::Move move) {
+  chess::for_each_move(board, state.checks(), [&](chess::Move move) {
     chess::Board next = board;
     next.play(move);
     std::uint64_t nodes;
@@ -44,7 +44,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
           "parse_uci",
           [](const State& self, std::string_view text) {
             if (self.result()) throw Error("the game is over: " + std::string(self.end_reason()));
-            return chess::action_of(chess::parse_uci(self.board(), self.limits(), text));
+            return chess::action_of(chess::parse_uci(self.board(), self.checks(), text));
           },
           nb::arg("text"))
       .def(

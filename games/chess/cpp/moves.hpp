@@ -4,22 +4,23 @@
 
 namespace zerogames::chess {
 
-/// What limits the moves of a side, worked out once per position.
-struct Limits {
-  int king = 0;
+/// Checkers, evasion mask and pinned pieces of the side to move, worked out once per position.
+struct CheckInfo {
+  int king = 0;  ///< Square of the own king.
   Bitboard checkers = 0;
-  /// Where other pieces than the king may go: anywhere, or where they end a single check.
-  Bitboard allowed = 0;
-  /// Own pieces that must stay on their line with the king.
+  /// Target squares that leave no check standing, for pieces other than the king: every square
+  /// without a check, capture or interposition in a single check, none in a double check.
+  Bitboard evasion_mask = 0;
+  /// Own pieces that are pinned to the king and must stay on their line with it.
   Bitboard pinned = 0;
 };
 
-inline Limits find_limits(const Board& board) {
-  Limits limits;
+inline CheckInfo find_checks(const Board& board) {
+  CheckInfo checks;
   const int king = lowest(board.kings & board.ours);
   const Bitboard occupied = board.occupied();
-  limits.king = king;
-  limits.checkers =
+  checks.king = king;
+  checks.checkers =
       board.theirs & ((kKnightAttacks[king] & board.knights) |
                       ((north_west(bit(king)) | north_east(bit(king))) & board.pawns));
   Bitboard snipers =
@@ -28,17 +29,17 @@ inline Limits find_limits(const Board& board) {
     const int sniper = pop_lowest(snipers);
     const Bitboard blockers = kBetween[king][sniper] & occupied;
     if (!blockers) {
-      limits.checkers |= bit(sniper);
+      checks.checkers |= bit(sniper);
     } else if (!(blockers & (blockers - 1))) {
-      limits.pinned |= blockers & board.ours;
+      checks.pinned |= blockers & board.ours;
     }
   }
-  if (!limits.checkers) {
-    limits.allowed = ~Bitboard{0};
-  } else if (!(limits.checkers & (limits.checkers - 1))) {
-    limits.allowed = limits.checkers | kBetween[king][lowest(limits.checkers)];
+  if (!checks.checkers) {
+    checks.evasion_mask = ~Bitboard{0};
+  } else if (!(checks.checkers & (checks.checkers - 1))) {
+    checks.evasion_mask = checks.checkers | kBetween[king][lowest(checks.checkers)];
   }
-  return limits;
+  return checks;
 }
 
 /// All squares the opponent attacks; `occupied` tells what stops a slider.
@@ -60,14 +61,14 @@ inline Bitboard attacked_by_them(const Board& board, Bitboard occupied) {
 namespace detail {
 
 /// Own rooks with which the king may castle now; `attacked` as seen through the king.
-inline Bitboard castling_rooks(const Board& board, const Limits& limits, Bitboard attacked) {
-  if (limits.checkers) return 0;
+inline Bitboard castling_rooks(const Board& board, const CheckInfo& checks, Bitboard attacked) {
+  if (checks.checkers) return 0;
   Bitboard able = 0;
   for (Bitboard rooks = board.castling & kRank1; rooks;) {
     const int rook = pop_lowest(rooks);
-    const CastlingTarget target = castling_target(limits.king, rook);
-    const Bitboard others = board.occupied() ^ bit(limits.king) ^ bit(rook);
-    const Bitboard king_path = kBetween[limits.king][target.king] | bit(target.king);
+    const CastlingTarget target = castling_target(checks.king, rook);
+    const Bitboard others = board.occupied() ^ bit(checks.king) ^ bit(rook);
+    const Bitboard king_path = kBetween[checks.king][target.king] | bit(target.king);
     const Bitboard rook_path = kBetween[rook][target.rook] | bit(target.rook);
     if ((king_path | rook_path) & others) continue;
     if (king_path & attacked) continue;
@@ -80,25 +81,25 @@ inline Bitboard castling_rooks(const Board& board, const Limits& limits, Bitboar
 }
 
 /// Everything the king may do; castling is shown by the rook's square.
-inline Bitboard king_targets(const Board& board, const Limits& limits) {
-  const Bitboard steps = kKingAttacks[limits.king] & ~board.ours;
+inline Bitboard king_targets(const Board& board, const CheckInfo& checks) {
+  const Bitboard steps = kKingAttacks[checks.king] & ~board.ours;
   if (!steps && !(board.castling & kRank1)) return 0;
-  const Bitboard attacked = attacked_by_them(board, board.occupied() ^ bit(limits.king));
-  return (steps & ~attacked) | castling_rooks(board, limits, attacked);
+  const Bitboard attacked = attacked_by_them(board, board.occupied() ^ bit(checks.king));
+  return (steps & ~attacked) | castling_rooks(board, checks, attacked);
 }
 
 /// Own pawns that may take en passant. Two pawns leave a rank at once, so look again at all lines.
-inline Bitboard en_passant_takers(const Board& board, const Limits& limits) {
+inline Bitboard en_passant_takers(const Board& board, const CheckInfo& checks) {
   const Bitboard target = board.en_passant, taken = south(target);
   // A check by anything else than a slider or the taken pawn stays.
-  if (limits.checkers & (board.knights | board.pawns) & ~taken) return 0;
+  if (checks.checkers & (board.knights | board.pawns) & ~taken) return 0;
   Bitboard takers = 0;
   Bitboard pawns = (south_west(target) | south_east(target)) & board.ours & board.pawns;
   while (pawns) {
     const int from = pop_lowest(pawns);
     const Bitboard occupied = (board.occupied() ^ bit(from) ^ taken) | target;
-    const Bitboard exposed = (rook_attacks(limits.king, occupied) & board.straights) |
-                             (bishop_attacks(limits.king, occupied) & board.diagonals);
+    const Bitboard exposed = (rook_attacks(checks.king, occupied) & board.straights) |
+                             (bishop_attacks(checks.king, occupied) & board.diagonals);
     if (!(exposed & board.theirs)) takers |= bit(from);
   }
   return takers;
@@ -113,7 +114,7 @@ inline Bitboard pawn_steps(const Board& board, Bitboard pawn) {
 }
 
 /// Where the piece that is not a king may go.
-inline Bitboard piece_targets(const Board& board, const Limits& limits, int from,
+inline Bitboard piece_targets(const Board& board, const CheckInfo& checks, int from,
                               Bitboard en_passant_takers) {
   const Bitboard piece = bit(from);
   Bitboard targets = 0;
@@ -127,8 +128,8 @@ inline Bitboard piece_targets(const Board& board, const Limits& limits, int from
     if (board.straights & piece) targets |= rook_attacks(from, occupied);
     targets &= ~board.ours;
   }
-  targets &= limits.allowed;
-  if (limits.pinned & piece) targets &= kLine[limits.king][from];
+  targets &= checks.evasion_mask;
+  if (checks.pinned & piece) targets &= kLine[checks.king][from];
   if (en_passant_takers & piece) targets |= board.en_passant;
   return targets;
 }
@@ -136,28 +137,28 @@ inline Bitboard piece_targets(const Board& board, const Limits& limits, int from
 }  // namespace detail
 
 /// The legal destinations of our piece on `from`; castling is shown by the rook's square.
-inline Bitboard legal_targets(const Board& board, const Limits& limits, int from) {
-  if (from == limits.king) return detail::king_targets(board, limits);
+inline Bitboard legal_targets(const Board& board, const CheckInfo& checks, int from) {
+  if (from == checks.king) return detail::king_targets(board, checks);
   const bool may_take = (board.en_passant != 0) & ((board.pawns >> from) & 1);
-  return detail::piece_targets(board, limits, from,
-                               may_take ? detail::en_passant_takers(board, limits) : 0);
+  return detail::piece_targets(board, checks, from,
+                               may_take ? detail::en_passant_takers(board, checks) : 0);
 }
 
 /// Calls visit(from, targets) for every own piece in the order of squares; targets may be empty.
 template <class Visit>
-void for_each_piece(const Board& board, const Limits& limits, Visit visit) {
-  const Bitboard takers = board.en_passant ? detail::en_passant_takers(board, limits) : 0;
+void for_each_piece(const Board& board, const CheckInfo& checks, Visit visit) {
+  const Bitboard takers = board.en_passant ? detail::en_passant_takers(board, checks) : 0;
   for (Bitboard pieces = board.ours; pieces;) {
     const int from = pop_lowest(pieces);
-    visit(from, from == limits.king ? detail::king_targets(board, limits)
-                                    : detail::piece_targets(board, limits, from, takers));
+    visit(from, from == checks.king ? detail::king_targets(board, checks)
+                                    : detail::piece_targets(board, checks, from, takers));
   }
 }
 
 /// Calls visit(move) for every legal move.
 template <class Visit>
-void for_each_move(const Board& board, const Limits& limits, Visit visit) {
-  for_each_piece(board, limits, [&](int from, Bitboard targets) {
+void for_each_move(const Board& board, const CheckInfo& checks, Visit visit) {
+  for_each_piece(board, checks, [&](int from, Bitboard targets) {
     const auto from_square = static_cast<std::uint8_t>(from);
     const bool promotes = (bit(from) & kRank7 & board.pawns) != 0;
     while (targets) {
@@ -174,20 +175,20 @@ void for_each_move(const Board& board, const Limits& limits, Visit visit) {
   });
 }
 
-inline bool has_legal_move(const Board& board, const Limits& limits) {
-  const Bitboard takers = board.en_passant ? detail::en_passant_takers(board, limits) : 0;
-  for (Bitboard pieces = board.ours ^ bit(limits.king); pieces;) {
-    if (detail::piece_targets(board, limits, pop_lowest(pieces), takers)) return true;
+inline bool has_legal_move(const Board& board, const CheckInfo& checks) {
+  const Bitboard takers = board.en_passant ? detail::en_passant_takers(board, checks) : 0;
+  for (Bitboard pieces = board.ours ^ bit(checks.king); pieces;) {
+    if (detail::piece_targets(board, checks, pop_lowest(pieces), takers)) return true;
   }
-  return detail::king_targets(board, limits) != 0;
+  return detail::king_targets(board, checks) != 0;
 }
 
 /// Takes any squares 0 to 63.
-inline bool is_legal(const Board& board, const Limits& limits, Move move) {
+inline bool is_legal(const Board& board, const CheckInfo& checks, Move move) {
   if (!(board.ours & bit(move.from))) return false;
   const bool promotes = (bit(move.from) & kRank7 & board.pawns) != 0;
   if (promotes != (move.promotion != Promotion::kNone)) return false;
-  return (legal_targets(board, limits, move.from) & bit(move.to)) != 0;
+  return (legal_targets(board, checks, move.from) & bit(move.to)) != 0;
 }
 
 }  // namespace zerogames::chess

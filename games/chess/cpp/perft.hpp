@@ -6,25 +6,25 @@ namespace zerogames::chess {
 
 namespace detail {
 
-inline int count_pawn_moves(const Board& board, const Limits& limits) {
+inline int count_pawn_moves(const Board& board, const CheckInfo& checks) {
   const Bitboard pawns = board.ours & board.pawns, empty = ~board.occupied();
-  const Bitboard unpinned = pawns & ~limits.pinned;
+  const Bitboard unpinned = pawns & ~checks.pinned;
   const Bitboard push = north(unpinned) & empty;
-  const Bitboard pushes = push & limits.allowed;
-  const Bitboard doubles = north(push & kRank3) & empty & limits.allowed;
-  const Bitboard wanted = board.theirs & limits.allowed;
+  const Bitboard pushes = push & checks.evasion_mask;
+  const Bitboard doubles = north(push & kRank3) & empty & checks.evasion_mask;
+  const Bitboard wanted = board.theirs & checks.evasion_mask;
   const Bitboard west = north_west(unpinned) & wanted, east = north_east(unpinned) & wanted;
   int moves = count(pushes) + count(doubles) + count(west) + count(east);
   if (pawns & kRank7) {
     moves += 3 * (count(pushes & kRank8) + count(west & kRank8) + count(east & kRank8));
   }
-  for (Bitboard pinned = pawns & limits.pinned; pinned;) {
+  for (Bitboard pinned = pawns & checks.pinned; pinned;) {
     const int from = pop_lowest(pinned);
     const Bitboard targets =
-        pawn_steps(board, bit(from)) & limits.allowed & kLine[limits.king][from];
+        pawn_steps(board, bit(from)) & checks.evasion_mask & kLine[checks.king][from];
     moves += count(targets) + 3 * count(targets & kRank8);
   }
-  if (board.en_passant) moves += count(en_passant_takers(board, limits));
+  if (board.en_passant) moves += count(en_passant_takers(board, checks));
   return moves;
 }
 
@@ -33,12 +33,12 @@ inline int count_pawn_moves(const Board& board, const Limits& limits) {
 /// The number of legal moves, without making a list: whole sets of pawns are counted at once, and
 /// a queen is counted once as a rook and once as a bishop.
 inline int count_moves(const Board& board) {
-  const Limits limits = find_limits(board);
-  int moves = count(detail::king_targets(board, limits));
-  if (!limits.allowed) return moves;
-  const Bitboard occupied = board.occupied(), allowed = limits.allowed & ~board.ours;
-  const Bitboard unpinned = board.ours & ~limits.pinned;
-  moves += detail::count_pawn_moves(board, limits);
+  const CheckInfo checks = find_checks(board);
+  int moves = count(detail::king_targets(board, checks));
+  if (!checks.evasion_mask) return moves;
+  const Bitboard occupied = board.occupied(), allowed = checks.evasion_mask & ~board.ours;
+  const Bitboard unpinned = board.ours & ~checks.pinned;
+  moves += detail::count_pawn_moves(board, checks);
   for (Bitboard pieces = unpinned & board.knights; pieces;) {
     moves += count(kKnightAttacks[pop_lowest(pieces)] & allowed);
   }
@@ -48,9 +48,9 @@ inline int count_moves(const Board& board) {
   for (Bitboard pieces = unpinned & board.straights; pieces;) {
     moves += count(rook_attacks(pop_lowest(pieces), occupied) & allowed);
   }
-  for (Bitboard pieces = board.ours & limits.pinned & ~board.pawns & ~board.knights; pieces;) {
+  for (Bitboard pieces = board.ours & checks.pinned & ~board.pawns & ~board.knights; pieces;) {
     const int from = pop_lowest(pieces);
-    moves += count(detail::piece_targets(board, limits, from, 0));
+    moves += count(detail::piece_targets(board, checks, from, 0));
   }
   return moves;
 }
@@ -61,7 +61,7 @@ inline std::uint64_t perft(const Board& board, int depth) {
   if (depth <= 0) return 1;
   if (depth == 1) return static_cast<std::uint64_t>(count_moves(board));
   std::uint64_t nodes = 0;
-  for_each_move(board, find_limits(board), [&](Move move) {
+  for_each_move(board, find_checks(board), [&](Move move) {
     Board next = board;
     next.play(move);
     nodes += perft(next, depth - 1);

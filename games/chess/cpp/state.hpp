@@ -62,13 +62,13 @@ class State {
   }
 
   const Board& board() const { return board_; }
-  const Limits& limits() const { return limits_; }
+  const CheckInfo& checks() const { return checks_; }
   /// How often this position was there before.
   int repetitions() const { return repetitions_; }
   int plies_since_repetition() const {
     return repetitions_ > 0 ? keys_.plies_since_repetition() : 0;
   }
-  bool in_check() const { return limits_.checkers != 0; }
+  bool in_check() const { return checks_.checkers != 0; }
 
   int action_size() const { return kNumActions; }
   int to_play() const { return board_.black_to_move; }
@@ -84,7 +84,7 @@ class State {
     int size = 0;
     Bitboard promoting = 0;
     std::array<Bitboard, 8> promotion_targets;
-    for_each_piece(board_, limits_, [&](int from, Bitboard targets) {
+    for_each_piece(board_, checks_, [&](int from, Bitboard targets) {
       if (bit(from) & kRank7 & board_.pawns) {
         promoting |= bit(file_of(from));
         promotion_targets[file_of(from)] = targets;
@@ -105,7 +105,7 @@ class State {
   }
 
   bool is_legal(Action action) const {
-    return end_ == End::kNone && chess::is_legal(board_, limits_, move_of(board_, action));
+    return end_ == End::kNone && chess::is_legal(board_, checks_, move_of(board_, action));
   }
 
   void play(Action action) {
@@ -192,12 +192,12 @@ class State {
     keys_.push(key);
     repetitions_ = static_cast<std::uint8_t>(keys_.repetitions());
     repeated_ = static_cast<std::uint8_t>(repeated_ << 1 | (repetitions_ > 0));
-    limits_ = find_limits(board_);
+    checks_ = find_checks(board_);
     end_ = find_end();
   }
 
   End find_end() const {
-    if (!has_legal_move(board_, limits_)) return in_check() ? End::kCheckmate : End::kStalemate;
+    if (!has_legal_move(board_, checks_)) return in_check() ? End::kCheckmate : End::kStalemate;
     if (is_dead()) return End::kInsufficientMaterial;
     if (board_.halfmoves >= 100) return End::kFiftyMoves;
     if (repetitions_ >= 2) return End::kThreefoldRepetition;
@@ -229,7 +229,7 @@ class State {
   }
 
   Board board_;
-  Limits limits_;
+  CheckInfo checks_;
   std::array<Placement, kHistory> history_;  ///< By ply modulo 8, each in its mover's view.
   std::array<std::uint64_t, kHistory> recent_keys_{};
   int plies_ = 0;

@@ -28,7 +28,7 @@ inline std::string format_uci(const Board& board, Move move) {
 }
 
 /// Reads a legal move; castling may be written either way outside Chess960.
-inline Move parse_uci(const Board& board, const Limits& limits, std::string_view text) {
+inline Move parse_uci(const Board& board, const CheckInfo& checks, std::string_view text) {
   const auto square = [&](std::size_t at) {
     const char file = text[at], rank = text[at + 1];
     if (file < 'a' || file > 'h' || rank < '1' || rank > '8') {
@@ -48,14 +48,14 @@ inline Move parse_uci(const Board& board, const Limits& limits, std::string_view
     move.promotion = static_cast<Promotion>(letter);
   }
   const bool two_steps = move.from == 4 && (move.to == 6 || move.to == 2);
-  if (!board.chess960 && two_steps && limits.king == 4) {
+  if (!board.chess960 && two_steps && checks.king == 4) {
     // Outside Chess960 the rook stands in the corner.
     move.to = move.to == 6 ? 7 : 0;
     if (!(board.castling & bit(move.to))) {
       throw Error(detail::quote(text) + " is not legal here: no right to castle there");
     }
   }
-  if (is_legal(board, limits, move)) return move;
+  if (is_legal(board, checks, move)) return move;
   const bool promotes = (bit(move.from) & kRank7 & board.pawns & board.ours) != 0;
   if (promotes && move.promotion == Promotion::kNone) {
     throw Error(detail::quote(text) + " is not legal here: say what the pawn becomes, e.g. " +

@@ -371,7 +371,7 @@ class Chunk {
     if (record.version > 3) return;
     // Version 3 holds zeros for illegal moves too, so ask the rules.
     const Board board = chunk_board(record);
-    for_each_move(board, find_limits(board), [&](Move move) { legal.push_back(action_of(move)); });
+    for_each_move(board, find_checks(board), [&](Move move) { legal.push_back(action_of(move)); });
     for (const Action action : actions) {
       if (std::find(legal.begin(), legal.end(), action) == legal.end()) {
         throw Error("the policy has a share for an illegal move");

@@ -85,12 +85,12 @@ inline Bitboard san_candidates(const Board& board, const San& san, int to) {
 
 inline Action castling_action(const State& state, bool king_side) {
   const Board& board = state.board();
-  const int king = state.limits().king;
+  const int king = state.checks().king;
   const Bitboard own = board.castling & kRank1;
   const Bitboard rooks = king_side ? own & ~(bit(king) - 1) : own & (bit(king) - 1);
   if (!rooks) return kNoAction;
   const Move move{static_cast<std::uint8_t>(king), static_cast<std::uint8_t>(lowest(rooks))};
-  return is_legal(board, state.limits(), move) ? action_of(move) : kNoAction;
+  return is_legal(board, state.checks(), move) ? action_of(move) : kNoAction;
 }
 
 }  // namespace detail
@@ -121,7 +121,7 @@ inline Action parse_san(const State& state, std::string_view text) {
   while (from) {
     const Move move{static_cast<std::uint8_t>(pop_lowest(from)), static_cast<std::uint8_t>(to),
                     san.promotion};
-    if (!is_legal(board, state.limits(), move)) continue;
+    if (!is_legal(board, state.checks(), move)) continue;
     if (found != kNoAction) return kNoAction;
     found = action_of(move);
   }

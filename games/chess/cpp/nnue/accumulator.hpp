@@ -4,7 +4,7 @@
 
 namespace zerogames::chess::nnue {
 
-/// What evaluations cost, for the metrics.
+/// Numbers of evaluations, accumulator updates and refreshes, for the metrics.
 struct Counters {
   std::uint64_t evaluations = 0;
   std::uint64_t updates = 0;  ///< Per perspective.
@@ -13,13 +13,14 @@ struct Counters {
   std::uint64_t refreshes = 0;
 };
 
-/// Evaluates positions along a line of moves: a stack of accumulators, filled in only when asked.
+/// The accumulators (first-layer sums of both perspectives) of the positions along a line of moves,
+/// computed lazily, and the evaluation of the last position.
 ///
-/// An accumulator is brought up to date from the nearest earlier one by the difference of the two
-/// boards, however many moves lie between; nothing is undone when a move is taken back.
-class Evaluator {
+/// An accumulator is updated incrementally from the nearest computed one below it, by the
+/// difference of the two boards, however many moves lie between; `pop` undoes nothing.
+class AccumulatorStack {
  public:
-  explicit Evaluator(const Network& network)
+  explicit AccumulatorStack(const Network& network)
       : network_(network), width_(network.width()), refreshed_(2 * 64) {
     for (Refreshed& entry : refreshed_) entry.sums = network.bias();
     grow(64);
@@ -48,12 +49,11 @@ class Evaluator {
     return network_.forward(sums(top_, black), sums(top_, !black));
   }
 
-  /// The newest accumulator of a perspective.
+  /// The accumulator of the last position in one perspective, `width()` sums.
   const std::int16_t* accumulator(bool black) {
     bring_up_to_date(black);
     return sums(top_, black);
   }
-  /// Its length in memory.
   std::size_t width() const { return static_cast<std::size_t>(width_); }
   const Counters& counters() const { return counters_; }
   void clear_counters() { counters_ = {}; }
@@ -64,7 +64,7 @@ class Evaluator {
     bool black_to_move;
     bool computed[2];
   };
-  /// The last accumulator made for a king's square: a refresh starts from it.
+  /// Refresh cache: the last accumulator of each king square, from which a refresh starts.
   struct Refreshed {
     Placement view;  ///< Empty at first, as is the sum of no features.
     Aligned<std::int16_t> sums;
@@ -89,7 +89,7 @@ class Evaluator {
     if (ply.computed[black]) return;
     ply.computed[black] = true;
     const Placement now = view(top_, black);
-    // The nearest earlier accumulator; after more moves than pieces nothing is gained.
+    // The nearest computed accumulator; beyond as many moves as pieces a refresh is cheaper.
     std::size_t nearest = top_;
     const std::size_t limit = static_cast<std::size_t>(count(now.occupied()));
     while (nearest > 0 && top_ - nearest < limit) {
@@ -105,7 +105,7 @@ class Evaluator {
     refresh(now, black);
   }
 
-  /// False if the features ask for a fresh start or it would be cheaper.
+  /// Returns false if the features need a refresh or a refresh is cheaper.
   bool update(const Placement& then, const Placement& now, const std::int16_t* from,
               std::int16_t* to) {
     if (!network_.features().changed(Transition(then, now), added_, removed_)) return false;

@@ -9,16 +9,16 @@
 
 namespace zerogames::chess::nnue {
 
-/// How far the network was from what searches found, by the pawns of the position: it errs alike
-/// wherever they stand alike.
-class Correction {
+/// Correction history: the mean difference between search scores and the network's evaluation, by
+/// pawn structure, because the network's error is similar in positions with the same pawns.
+class CorrectionHistory {
  public:
   void clear() { values_ = {}; }
 
-  /// To be added to the network's evaluation.
+  /// The correction to add to the network's evaluation.
   int value(const Board& board) const { return values_[index(board)] / kGrain; }
 
-  /// Learns that a search of that depth found a score so far from the network's.
+  /// Updates the mean with `difference`, search score minus evaluation, of a search of `depth`.
   void learn(const Board& board, int difference, int depth) {
     std::int32_t& value = values_[index(board)];
     const int weight = std::min(depth + 1, 16);
@@ -29,7 +29,7 @@ class Correction {
  private:
   static constexpr int kGrain = 256, kLimit = 400, kBits = 14;
 
-  /// The board is seen by the side to move, so this tells the sides apart as well.
+  /// The board is in the view of the side to move, so the index depends on that side too.
   static std::size_t index(const Board& board) {
     const std::uint64_t ours = board.ours & board.pawns, theirs = board.theirs & board.pawns;
     const std::uint64_t mixed =

@@ -43,7 +43,7 @@ class Engine {
     std::vector<std::uint64_t> past;
     for (const std::string& text : moves) {
       past.push_back(board.key());
-      board.play(parse_uci(board, find_limits(board), text));
+      board.play(parse_uci(board, find_checks(board), text));
       if (board.halfmoves == 0) past.clear();
     }
     board_ = board;
@@ -68,9 +68,9 @@ class Engine {
 
   /// The network's score of the position, in the side to move's view.
   int evaluate() const {
-    Evaluator evaluator(*network_);
-    evaluator.reset(board_);
-    return evaluator.evaluate();
+    AccumulatorStack accumulators(*network_);
+    accumulators.reset(board_);
+    return accumulators.evaluate();
   }
   const Counters& counters() const { return search_->counters(); }
 
@@ -85,12 +85,12 @@ class Engine {
   /// The given moves, packed, or all legal ones.
   static std::vector<std::uint16_t> root_moves(const Board& board,
                                                const std::vector<std::string>& given) {
-    const Limits limits = find_limits(board);
+    const CheckInfo checks = find_checks(board);
     std::vector<std::uint16_t> moves;
     for (const std::string& text : given)
-      moves.push_back(pack_move(parse_uci(board, limits, text)));
+      moves.push_back(pack_move(parse_uci(board, checks, text)));
     if (moves.empty()) {
-      for_each_move(board, limits, [&](Move move) { moves.push_back(pack_move(move)); });
+      for_each_move(board, checks, [&](Move move) { moves.push_back(pack_move(move)); });
     }
     if (moves.empty()) throw Error("the position has no legal move");
     return moves;
@@ -98,7 +98,7 @@ class Engine {
   static std::vector<std::string> to_uci(Board board, const std::vector<Move>& line) {
     std::vector<std::string> texts;
     for (const Move move : line) {
-      if (!is_legal(board, find_limits(board), move)) break;
+      if (!is_legal(board, find_checks(board), move)) break;
       texts.push_back(format_uci(board, move));
       board.play(move);
     }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
 #include <vector>
 
 #if defined(__AVX2__)
@@ -249,21 +250,19 @@ namespace detail {
 template <int tiles>
 __attribute__((always_inline)) inline void add_rows(const std::int16_t* from, std::int16_t* to,
                                                     const std::int16_t* rows, int stride,
-                                                    const std::int32_t* added,
-                                                    std::size_t num_added,
-                                                    const std::int32_t* removed,
-                                                    std::size_t num_removed) {
+                                                    std::span<const std::int32_t> added,
+                                                    std::span<const std::int32_t> removed) {
   Lanes sums[tiles];
   const auto row = [&](std::int32_t index) {
     return reinterpret_cast<const Lanes*>(rows + static_cast<std::size_t>(index) * stride);
   };
   for (int k = 0; k < tiles; ++k) sums[k] = reinterpret_cast<const Lanes*>(from)[k];
-  for (std::size_t i = 0; i < num_added; ++i) {
-    const Lanes* weights = row(added[i]);
+  for (const std::int32_t index : added) {
+    const Lanes* weights = row(index);
     for (int k = 0; k < tiles; ++k) sums[k] += weights[k];
   }
-  for (std::size_t i = 0; i < num_removed; ++i) {
-    const Lanes* weights = row(removed[i]);
+  for (const std::int32_t index : removed) {
+    const Lanes* weights = row(index);
     for (int k = 0; k < tiles; ++k) sums[k] -= weights[k];
   }
   for (int k = 0; k < tiles; ++k) reinterpret_cast<Lanes*>(to)[k] = sums[k];
@@ -278,12 +277,10 @@ inline void add_rows(const std::int16_t* from, std::int16_t* to, const Aligned<s
   constexpr int kTiles = 8, kWidth = 16 * kTiles;
   int at = 0;
   for (; at + kWidth <= size; at += kWidth) {
-    detail::add_rows<kTiles>(from + at, to + at, rows.data() + at, size, added.data(), added.size(),
-                             removed.data(), removed.size());
+    detail::add_rows<kTiles>(from + at, to + at, rows.data() + at, size, added, removed);
   }
   for (; at < size; at += 32) {
-    detail::add_rows<2>(from + at, to + at, rows.data() + at, size, added.data(), added.size(),
-                        removed.data(), removed.size());
+    detail::add_rows<2>(from + at, to + at, rows.data() + at, size, added, removed);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <ctime>
@@ -87,29 +88,35 @@ static nb::object to_numpy(std::span<const T> values) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy->data(), {copy->size()}, owner));
 }
 
+// The name of a feature set with its list of pairs, and layers as weight and bias.
+using NamedFeatures = std::pair<std::string, PairArray>;
+using FirstLayer = std::pair<Vector<std::int16_t>, Vector<std::int16_t>>;
+using HiddenLayer = std::pair<Vector<std::int8_t>, Vector<std::int32_t>>;
+using LastLayer = std::pair<Vector<std::int8_t>, std::int32_t>;
+
 static void bind_network(nb::module_& m) {
   nb::class_<Network>(m, "Network")
       .def(
           "__init__",
-          [](Network* self, std::string name, const PairArray& pairs,
-             const Vector<std::int16_t>& w1, const Vector<std::int16_t>& b1,
-             const Vector<std::int8_t>& w2, const Vector<std::int32_t>& b2,
-             const Vector<std::int8_t>& w3, const Vector<std::int32_t>& b3,
-             const Vector<std::int8_t>& w4, std::int32_t b4, std::string_view kernel) {
-            const nnue::Weights weights{as_span(w1), as_span(b1), as_span(w2), as_span(b2),
-                                        as_span(w3), as_span(b3), as_span(w4), b4};
-            new (self) Network(FeatureSet(std::move(name), as_pairs(pairs)), weights, kernel);
+          [](Network* self, const NamedFeatures& features, const FirstLayer& first,
+             const HiddenLayer& second, const HiddenLayer& third, const LastLayer& last,
+             std::string_view kernel) {
+            const nnue::Weights weights{as_span(first.first),  as_span(first.second),
+                                        as_span(second.first), as_span(second.second),
+                                        as_span(third.first),  as_span(third.second),
+                                        as_span(last.first),   last.second};
+            new (self)
+                Network(FeatureSet(features.first, as_pairs(features.second)), weights, kernel);
           },
-          nb::arg("features"), nb::arg("top_pairs"), nb::arg("w1"), nb::arg("b1"), nb::arg("w2"),
-          nb::arg("b2"), nb::arg("w3"), nb::arg("b3"), nb::arg("w4"), nb::arg("b4"),
-          nb::arg("kernel") = "")
+          nb::arg("features"), nb::arg("first"), nb::arg("second"), nb::arg("third"),
+          nb::arg("last"), nb::arg("kernel") = "")
       .def_prop_ro("kernel", &Network::kernel)
       .def(
           "evaluate",
           [](const Network& self, std::string_view fen) {
-            nnue::Evaluator evaluator(self);
-            evaluator.reset(parse_fen(fen, true));
-            return evaluator.evaluate();
+            nnue::AccumulatorStack accumulators(self);
+            accumulators.reset(parse_fen(fen, true));
+            return accumulators.evaluate();
           },
           nb::arg("fen"))
       .def(
@@ -118,35 +125,39 @@ static void bind_network(nb::module_& m) {
             std::vector<std::int32_t> scores(records.shape(0));
             {
               const nb::gil_scoped_release released;
-              nnue::Evaluator evaluator(self);
+              nnue::AccumulatorStack accumulators(self);
               for (std::size_t row = 0; row < scores.size(); ++row) {
-                evaluator.reset(nnue::unpack(record_at(records, row)));
-                scores[row] = evaluator.evaluate();
+                accumulators.reset(nnue::unpack(record_at(records, row)));
+                scores[row] = accumulators.evaluate();
               }
             }
             return to_numpy<std::int32_t>(scores);
           },
           nb::arg("records"));
 
-  nb::class_<nnue::Evaluator>(m, "Evaluator")
+  nb::class_<nnue::AccumulatorStack>(m, "AccumulatorStack")
       .def(nb::init<const Network&>(), nb::arg("network"), nb::keep_alive<1, 2>())
       .def(
           "reset",
-          [](nnue::Evaluator& self, std::string_view fen) { self.reset(parse_fen(fen, true)); },
+          [](nnue::AccumulatorStack& self, std::string_view fen) {
+            self.reset(parse_fen(fen, true));
+          },
           nb::arg("fen"))
       .def(
           "push",
-          [](nnue::Evaluator& self, std::string_view fen) { self.push(parse_fen(fen, true)); },
+          [](nnue::AccumulatorStack& self, std::string_view fen) {
+            self.push(parse_fen(fen, true));
+          },
           nb::arg("fen"))
-      .def("pop", &nnue::Evaluator::pop)
-      .def("evaluate", &nnue::Evaluator::evaluate)
+      .def("pop", &nnue::AccumulatorStack::pop)
+      .def("evaluate", &nnue::AccumulatorStack::evaluate)
       .def(
           "accumulator",
-          [](nnue::Evaluator& self, bool white) {
+          [](nnue::AccumulatorStack& self, bool white) {
             return to_numpy<std::int16_t>({self.accumulator(!white), self.width()});
           },
           nb::arg("white"))
-      .def_prop_ro("counters", [](const nnue::Evaluator& self) {
+      .def_prop_ro("counters", [](const nnue::AccumulatorStack& self) {
         const nnue::Counters& counters = self.counters();
         nb::dict found;
         found["evaluations"] = counters.evaluations;
@@ -164,7 +175,7 @@ static std::pair<std::uint64_t, double> time_evaluations(const Network& network,
   std::mt19937 random(seed);
   struct Step {
     Board board;
-    bool stay;  ///< The line goes on from here.
+    bool stay;  ///< Whether the line continues from this position.
   };
   std::vector<std::vector<Step>> games;
   for (int made = 0; made < positions;) {
@@ -173,7 +184,7 @@ static std::pair<std::uint64_t, double> time_evaluations(const Network& network,
     steps.push_back({board, true});
     for (int ply = 0; ply < 120; ++ply) {
       std::vector<Board> children;
-      for_each_move(board, find_limits(board), [&](Move move) {
+      for_each_move(board, find_checks(board), [&](Move move) {
         children.push_back(board);
         children.back().play(move);
       });
@@ -184,17 +195,17 @@ static std::pair<std::uint64_t, double> time_evaluations(const Network& network,
       made += static_cast<int>(children.size()) + 1;
     }
   }
-  nnue::Evaluator evaluator(network);
+  nnue::AccumulatorStack accumulators(network);
   std::uint64_t evaluated = 0;
   // Processor time: on a shared machine the clock says little.
   const std::clock_t began = std::clock();
   for (const auto& steps : games) {
-    evaluator.reset(steps[0].board);
-    evaluator.evaluate();
+    accumulators.reset(steps[0].board);
+    accumulators.evaluate();
     for (std::size_t i = 1; i < steps.size(); ++i) {
-      evaluator.push(steps[i].board);
-      evaluator.evaluate();
-      if (!steps[i].stay) evaluator.pop();
+      accumulators.push(steps[i].board);
+      accumulators.evaluate();
+      if (!steps[i].stay) accumulators.pop();
     }
     evaluated += steps.size();
   }
@@ -253,7 +264,7 @@ static void bind_engine(nb::module_& m) {
       "exchange_reaches",
       [](std::string_view fen, std::string_view text, int threshold) {
         const Board board = parse_fen(fen);
-        return nnue::exchange_reaches(board, parse_uci(board, find_limits(board), text), threshold);
+        return nnue::exchange_reaches(board, parse_uci(board, find_checks(board), text), threshold);
       },
       nb::arg("fen"), nb::arg("move"), nb::arg("threshold"));
   m.def("time_evaluations", &time_evaluations, nb::arg("network"), nb::arg("positions"),
@@ -276,6 +287,18 @@ static sparse::FeatureLists checked_lists(const IndexVector& indices, const Offs
   }
   if (!fits) throw Error("the feature lists do not fit the layer");
   return {{indices.data(), indices.size()}, {offsets.data(), offsets.size()}};
+}
+
+/// The result of feature_lists: indices and offsets of the side to move, then of the opponent.
+using ListArrays = std::tuple<IndexVector, OffsetVector, IndexVector, OffsetVector>;
+
+static sparse::Batch checked_batch(const ListArrays& arrays, std::size_t samples,
+                                   const FloatMatrix& weights) {
+  const auto& [own, own_offsets, other, other_offsets] = arrays;
+  return {{checked_lists(own, own_offsets, samples, weights.shape(0)),
+           checked_lists(other, other_offsets, samples, weights.shape(0))},
+          samples,
+          weights.shape(1)};
 }
 
 static void bind_training(nb::module_& m) {
@@ -348,44 +371,36 @@ static void bind_training(nb::module_& m) {
       nb::arg("records"), nb::arg("seed"));
   m.def(
       "sparse_forward",
-      [](const FloatMatrix& weights, const FloatVector& bias, const IndexVector& own,
-         const OffsetVector& own_offsets, const IndexVector& other,
-         const OffsetVector& other_offsets, FloatMatrix& out, int threads) {
+      [](const FloatMatrix& weights, const FloatVector& bias, const ListArrays& lists,
+         FloatMatrix& out, int threads) {
         const std::size_t samples = out.shape(0), columns = weights.shape(1);
         if (bias.size() != columns || out.shape(1) != 2 * columns) {
           throw Error("the shapes of the sparse layer do not fit together");
         }
-        const sparse::FeatureLists lists[2] = {
-            checked_lists(own, own_offsets, samples, weights.shape(0)),
-            checked_lists(other, other_offsets, samples, weights.shape(0))};
+        const sparse::Batch batch = checked_batch(lists, samples, weights);
         const nb::gil_scoped_release released;
-        sparse::sparse_forward(weights.data(), bias.data(), columns, lists, samples, out.data(),
+        sparse::sparse_forward(batch, weights.data(), bias.data(), out.data(),
                                std::clamp(threads, 1, 64));
       },
-      nb::arg("weights"), nb::arg("bias"), nb::arg("own"), nb::arg("own_offsets"), nb::arg("other"),
-      nb::arg("other_offsets"), nb::arg("out"), nb::arg("threads") = 1);
+      nb::arg("weights"), nb::arg("bias"), nb::arg("lists"), nb::arg("out"),
+      nb::arg("threads") = 1);
   m.def(
       "sparse_backward",
-      [](const FloatMatrix& out, const FloatMatrix& gradient, const IndexVector& own,
-         const OffsetVector& own_offsets, const IndexVector& other,
-         const OffsetVector& other_offsets, FloatMatrix& weight_gradient,
-         FloatVector& bias_gradient, int threads) {
+      [](const FloatMatrix& out, const FloatMatrix& gradient, const ListArrays& lists,
+         FloatMatrix& weight_gradient, FloatVector& bias_gradient, int threads) {
         const std::size_t samples = out.shape(0), columns = weight_gradient.shape(1);
         if (out.shape(1) != 2 * columns || gradient.shape(1) != 2 * columns ||
             gradient.shape(0) != samples || bias_gradient.size() != columns) {
           throw Error("the shapes of the sparse layer do not fit together");
         }
-        const sparse::FeatureLists lists[2] = {
-            checked_lists(own, own_offsets, samples, weight_gradient.shape(0)),
-            checked_lists(other, other_offsets, samples, weight_gradient.shape(0))};
+        const sparse::Batch batch = checked_batch(lists, samples, weight_gradient);
         const nb::gil_scoped_release released;
-        sparse::sparse_backward(out.data(), gradient.data(), columns, lists, samples,
-                                weight_gradient.data(), bias_gradient.data(),
+        sparse::sparse_backward(batch, out.data(), gradient.data(), weight_gradient.data(),
+                                bias_gradient.data(),
                                 std::clamp(threads, 1, static_cast<int>(columns)));
       },
-      nb::arg("out"), nb::arg("gradient"), nb::arg("own"), nb::arg("own_offsets"), nb::arg("other"),
-      nb::arg("other_offsets"), nb::arg("weight_gradient"), nb::arg("bias_gradient"),
-      nb::arg("threads") = 1);
+      nb::arg("out"), nb::arg("gradient"), nb::arg("lists"), nb::arg("weight_gradient"),
+      nb::arg("bias_gradient"), nb::arg("threads") = 1);
 }
 
 NB_MODULE(ZEROGAMES_MODULE, m) {

@@ -45,7 +45,7 @@ std::vector<Board> random_line(std::mt19937& random, int plies) {
   for (int ply = 0; ply < plies; ++ply) {
     std::vector<Move> moves;
     const Board& board = line.back();
-    for_each_move(board, find_limits(board), [&](Move move) { moves.push_back(move); });
+    for_each_move(board, find_checks(board), [&](Move move) { moves.push_back(move); });
     if (moves.empty()) break;
     Board next = board;
     next.play(moves[random() % moves.size()]);
@@ -57,7 +57,7 @@ std::vector<Board> random_line(std::mt19937& random, int plies) {
 void check_walks(const std::string& name) {
   const Network network = make_network(name, 33, 9, 5);
   const Network plain = make_network(name, 33, 9, 5, "scalar");
-  Evaluator walk(network), fresh(network), slow(plain);
+  AccumulatorStack walk(network), fresh(network), slow(plain);
   std::mt19937 random(2);
   for (int game = 0; game < 4; ++game) {
     const auto line = random_line(random, 120);

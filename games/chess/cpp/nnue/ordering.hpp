@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "exchange.hpp"
+#include "static_exchange.hpp"
 
 namespace zerogames::chess::nnue {
 
@@ -22,46 +22,48 @@ inline bool is_noisy(const Board& board, Move move) {
   return move.promotion != Promotion::kNone || captured_value(board, move) > 0;
 }
 
-/// A piece and the square it goes to, in its mover's view.
+/// A step: a piece and its target square, in the mover's view. Indexes continuation history.
 constexpr int pack_step(int role, int to) { return role * 64 + to; }
 inline int pack_step(const Board& board, std::uint16_t move) {
   return pack_step(role_at(board, move & 63), move >> 6 & 63);
 }
-/// In place of a step where there is none: before the first move, and after a null move.
+/// Stands for the missing step before the first move and after a null move.
 inline constexpr int kNoStep = pack_step(6, 0);
 
-/// What quiet moves have done so far in the search: in general, as answers to the opponent's last
-/// step, and as sequels to the mover's own.
+/// How often quiet moves caused cutoffs in this search: butterfly history (from and to square) plus
+/// 1-ply and 2-ply continuation history (the move after the opponent's last and the own last step).
 class History {
  public:
-  static constexpr int kLimit = 16'384;  ///< Of each of the three.
+  static constexpr int kLimit = 16'384;  ///< Bound on the absolute value of each of the three.
 
   struct Context {
-    bool black = false;  ///< To move.
-    int answered = kNoStep;
-    int continued = kNoStep;
+    bool black = false;           ///< Whether black is to move.
+    int one_ply_ago = kNoStep;    ///< The opponent's last step.
+    int two_plies_ago = kNoStep;  ///< The mover's own last step.
   };
 
   void clear() {
-    values_ = {};
-    counters_ = {};
-    std::ranges::fill(steps_, Steps{});
+    butterfly_ = {};
+    countermoves_ = {};
+    std::ranges::fill(continuation_, Steps{});
   }
   int value(const Context& at, std::uint16_t move, int step) const {
-    return values_[at.black][move & 4095] + answers(at)[step] + sequels(at)[step];
+    return butterfly_[at.black][move & 4095] +
+           continuation_[index(at.black, 1, at.one_ply_ago)][step] +
+           continuation_[index(at.black, 2, at.two_plies_ago)][step];
   }
-  /// Moves the value towards the limits, the slower the nearer it is.
+  /// Adds a bonus or malus with history gravity: the nearer to the limit, the smaller the step.
   void add(const Context& at, std::uint16_t move, int step, int bonus) {
-    add(values_[at.black][move & 4095], bonus);
-    add(steps_[index(at.black, false, at.answered)][step], bonus);
-    add(steps_[index(at.black, true, at.continued)][step], bonus);
+    add(butterfly_[at.black][move & 4095], bonus);
+    add(continuation_[index(at.black, 1, at.one_ply_ago)][step], bonus);
+    add(continuation_[index(at.black, 2, at.two_plies_ago)][step], bonus);
   }
-  /// The quiet move that last refuted the opponent's `previous`.
-  std::uint16_t counter(bool black, std::uint16_t previous) const {
-    return counters_[black][previous & 4095];
+  /// The countermove: the quiet move that last refuted the opponent's `previous`.
+  std::uint16_t countermove(bool black, std::uint16_t previous) const {
+    return countermoves_[black][previous & 4095];
   }
-  void set_counter(bool black, std::uint16_t previous, std::uint16_t move) {
-    counters_[black][previous & 4095] = move;
+  void set_countermove(bool black, std::uint16_t previous, std::uint16_t move) {
+    countermoves_[black][previous & 4095] = move;
   }
 
  private:
@@ -70,40 +72,34 @@ class History {
   static void add(std::int16_t& value, int bonus) {
     value = static_cast<std::int16_t>(value + bonus - value * std::abs(bonus) / kLimit);
   }
-  static std::size_t index(bool black, bool own, int step) {
-    return static_cast<std::size_t>((2 * black + own) * (kNoStep + 1) + step);
-  }
-  const Steps& answers(const Context& at) const {
-    return steps_[index(at.black, false, at.answered)];
-  }
-  const Steps& sequels(const Context& at) const {
-    return steps_[index(at.black, true, at.continued)];
+  static std::size_t index(bool black, int plies_ago, int step) {
+    return static_cast<std::size_t>((2 * black + plies_ago - 1) * (kNoStep + 1) + step);
   }
 
-  std::array<std::array<std::int16_t, 4096>, 2> values_{};
-  std::array<std::array<std::uint16_t, 4096>, 2> counters_{};
-  std::vector<Steps> steps_ = std::vector<Steps>(4 * (kNoStep + 1));
+  std::array<std::array<std::int16_t, 4096>, 2> butterfly_{};
+  std::array<std::array<std::uint16_t, 4096>, 2> countermoves_{};
+  std::vector<Steps> continuation_ = std::vector<Steps>(4 * (kNoStep + 1));
 };
 
-/// Gives the legal moves of a position best first, making them only when they are needed: the
-/// table's move, winning captures, quiet moves by killers and history, losing captures.
+/// Staged move generation, best moves first: the transposition table's move, winning captures
+/// (static exchange evaluation), quiet moves by killers, countermove and history, losing captures.
 class MovePicker {
  public:
   struct Hints {
-    std::uint16_t table = 0;
+    std::uint16_t table_move = 0;
     std::array<std::uint16_t, 2> killers{};
-    std::uint16_t counter = 0;
+    std::uint16_t countermove = 0;
     History::Context context{};
   };
 
-  /// With `noisy_only` quiet moves, losing captures and lesser promotions are left out.
-  MovePicker(const Board& board, const Limits& limits, const History& history, const Hints& hints,
-             bool noisy_only)
-      : board_(board), limits_(limits), history_(history), hints_(hints), noisy_only_(noisy_only) {
-    const Move move = unpack_move(hints_.table);
-    const bool usable =
-        hints_.table && (!noisy_only || is_noisy(board, move)) && is_legal(board, limits, move);
-    if (!usable) hints_.table = 0;
+  /// `noisy_only` leaves out quiet moves, losing captures and underpromotions (quiescence search).
+  MovePicker(const Board& board, const CheckInfo& checks, const History& history,
+             const Hints& hints, bool noisy_only)
+      : board_(board), checks_(checks), history_(history), hints_(hints), noisy_only_(noisy_only) {
+    const Move move = unpack_move(hints_.table_move);
+    const bool usable = hints_.table_move && (!noisy_only || is_noisy(board, move)) &&
+                        is_legal(board, checks, move);
+    if (!usable) hints_.table_move = 0;
   }
 
   /// The next move, 0 after the last.
@@ -112,12 +108,12 @@ class MovePicker {
       case Stage::kTable:
         stage_ = Stage::kWinning;
         generate_noisy();
-        if (hints_.table) return hints_.table;
+        if (hints_.table_move) return hints_.table_move;
         [[fallthrough]];
       case Stage::kWinning:
         while (at_ < size_) {
           const std::uint16_t move = pick_best();
-          if (move == hints_.table) continue;
+          if (move == hints_.table_move) continue;
           if (exchange_reaches(board_, unpack_move(move), 0)) return move;
           if (!noisy_only_) losing_[num_losing_++] = move;
         }
@@ -128,7 +124,7 @@ class MovePicker {
       case Stage::kQuiet:
         while (at_ < size_) {
           const std::uint16_t move = pick_best();
-          if (move != hints_.table) return move;
+          if (move != hints_.table_move) return move;
         }
         stage_ = Stage::kLosing;
         [[fallthrough]];
@@ -163,11 +159,11 @@ class MovePicker {
   void generate_noisy() {
     at_ = size_ = 0;
     const Bitboard takers =
-        board_.en_passant ? chess::detail::en_passant_takers(board_, limits_) : 0;
-    const Bitboard king = bit(limits_.king);
-    for (Bitboard pieces = limits_.allowed ? board_.ours ^ king : 0; pieces;) {
+        board_.en_passant ? chess::detail::en_passant_takers(board_, checks_) : 0;
+    const Bitboard king = bit(checks_.king);
+    for (Bitboard pieces = checks_.evasion_mask ? board_.ours ^ king : 0; pieces;) {
       const int from = pop_lowest(pieces);
-      const Bitboard targets = chess::detail::piece_targets(board_, limits_, from, takers);
+      const Bitboard targets = chess::detail::piece_targets(board_, checks_, from, takers);
       if (!(board_.pawns & bit(from))) {
         add_captures(from, targets & board_.theirs);
         continue;
@@ -183,16 +179,16 @@ class MovePicker {
         add(from, to, Promotion::kBishop, gain - 5);
       }
     }
-    // Where the king may go is dear to find out: only if there is something to take.
-    if (kKingAttacks[limits_.king] & board_.theirs) {
-      add_captures(limits_.king, legal_targets(board_, limits_, limits_.king) & board_.theirs);
+    // The king's legal squares are expensive to compute: only if it attacks something.
+    if (kKingAttacks[checks_.king] & board_.theirs) {
+      add_captures(checks_.king, legal_targets(board_, checks_, checks_.king) & board_.theirs);
     }
   }
   void add_captures(int from, Bitboard targets) {
     while (targets) {
       const int to = pop_lowest(targets);
       const Move move{static_cast<std::uint8_t>(from), static_cast<std::uint8_t>(to)};
-      // The most valuable victim first, then the least attacker.
+      // MVV-LVA: the most valuable victim first, then the least valuable attacker.
       add(from, to, Promotion::kNone, 16 * captured_value(board_, move) - role_at(board_, from));
     }
   }
@@ -200,7 +196,7 @@ class MovePicker {
   void generate_quiet() {
     at_ = size_ = 0;
     const Bitboard wanted = ~board_.theirs;
-    for_each_piece(board_, limits_, [&](int from, Bitboard targets) {
+    for_each_piece(board_, checks_, [&](int from, Bitboard targets) {
       targets &= wanted;
       if (board_.pawns & bit(from)) targets &= ~(kRank8 | board_.en_passant);
       const int role = role_at(board_, from);
@@ -213,15 +209,15 @@ class MovePicker {
     });
   }
   int quiet_score(std::uint16_t move, int step) const {
-    constexpr int kBest = 4 * History::kLimit;  // No history comes near.
+    constexpr int kBest = 4 * History::kLimit;  // Above every sum of histories.
     if (move == hints_.killers[0]) return kBest;
     if (move == hints_.killers[1]) return kBest - 1;
-    if (move == hints_.counter) return kBest - 2;
+    if (move == hints_.countermove) return kBest - 2;
     return history_.value(hints_.context, move, step);
   }
 
   const Board& board_;
-  const Limits& limits_;
+  const CheckInfo& checks_;
   const History& history_;
   Hints hints_;
   bool noisy_only_;

@@ -103,7 +103,8 @@ inline Record pack(const Board& board) {
 }
 
 /// The record's best move in the mover's view; false if there is none or it is not legal.
-inline bool best_move(const Record& record, const Board& board, const Limits& limits, Move& move) {
+inline bool best_move(const Record& record, const Board& board, const CheckInfo& checks,
+                      Move& move) {
   const auto square = [&](int absolute) {
     return static_cast<std::uint8_t>(board.black_to_move ? flip_square(absolute) : absolute);
   };
@@ -112,23 +113,23 @@ inline bool best_move(const Record& record, const Board& board, const Limits& li
   move = {square(record.move & 63), square(record.move >> 6 & 63),
           static_cast<Promotion>(promotion)};
   // Records write castling as the king's two steps.
-  if (move.from == limits.king && file_of(move.from) == 4 && !(board.ours & bit(move.to)) &&
+  if (move.from == checks.king && file_of(move.from) == 4 && !(board.ours & bit(move.to)) &&
       (move.to == move.from + 2 || move.to == move.from - 2)) {
     move.to = move.to > move.from ? 7 : 0;
   }
-  return is_legal(board, limits, move);
+  return is_legal(board, checks, move);
 }
 
 /// The positions after the best move and after another one, chosen by `random`; false if there are
 /// not two moves to choose from.
 inline bool successors(const Record& record, std::uint64_t random, Record& best, Record& other) {
   const Board board = unpack(record);
-  const Limits limits = find_limits(board);
+  const CheckInfo checks = find_checks(board);
   Move chosen;
-  if (!best_move(record, board, limits, chosen)) return false;
+  if (!best_move(record, board, checks, chosen)) return false;
   std::array<Move, 256> others;
   std::size_t found = 0;
-  for_each_move(board, limits, [&](Move move) {
+  for_each_move(board, checks, [&](Move move) {
     if (move != chosen) others[found++] = move;
   });
   if (found == 0) return false;

@@ -1,10 +1,11 @@
 #pragma once
 
-// The first layer in training: float rows summed by feature lists, and the way back. Threads divide
-// the samples forwards and the columns backwards, so no two write to one place. Columns are taken
-// in strips whose sums stay in registers.
+// The first layer in training, forward and backward: float rows summed by lists of active features.
+// Threads divide the samples in the forward pass and the columns in the backward pass, so no two
+// threads write to one place. Columns are processed in strips whose sums stay in registers.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -17,6 +18,13 @@ namespace zerogames::sparse {
 struct FeatureLists {
   std::span<const std::int32_t> indices;
   std::span<const std::int64_t> offsets;
+};
+
+/// A batch of positions for a layer with `columns` outputs per perspective.
+struct Batch {
+  std::array<FeatureLists, 2> lists;  ///< Of the side to move and of the opponent.
+  std::size_t samples = 0;
+  std::size_t columns = 0;
 };
 
 template <class Work>
@@ -50,10 +58,11 @@ void for_columns(std::size_t first, std::size_t last, Strip strip, Rest rest) {
 
 /// out[i] = clip(bias + sum of the rows of sample i, 0, 1) for both perspectives side by side;
 /// `out` is [samples, 2 * columns].
-inline void sparse_forward(const float* weights, const float* bias, std::size_t columns,
-                           const FeatureLists (&lists)[2], std::size_t samples, float* out,
+inline void sparse_forward(const Batch& batch, const float* weights, const float* bias, float* out,
                            int threads) {
   using namespace detail;
+  const std::array<FeatureLists, 2>& lists = batch.lists;
+  const std::size_t samples = batch.samples, columns = batch.columns;
   in_threads(threads, [&](int number) {
     const std::size_t first = samples * number / threads, last = samples * (number + 1) / threads;
     for (std::size_t sample = first; sample < last; ++sample) {
@@ -89,12 +98,13 @@ inline void sparse_forward(const float* weights, const float* bias, std::size_t 
   });
 }
 
-/// Adds to the gradients of weights and bias; `out` is what sparse_forward gave and tells where it
-/// was clipped.
-inline void sparse_backward(const float* out, const float* gradient, std::size_t columns,
-                            const FeatureLists (&lists)[2], std::size_t samples,
+/// Adds to the gradients of weights and bias; `out` is the result of sparse_forward and shows where
+/// it was clipped.
+inline void sparse_backward(const Batch& batch, const float* out, const float* gradient,
                             float* weight_gradient, float* bias_gradient, int threads) {
   using namespace detail;
+  const std::array<FeatureLists, 2>& lists = batch.lists;
+  const std::size_t samples = batch.samples, columns = batch.columns;
   in_threads(threads, [&](int number) {
     const std::size_t first = columns * number / threads, last = columns * (number + 1) / threads;
     for (std::size_t sample = 0; sample < samples; ++sample) {

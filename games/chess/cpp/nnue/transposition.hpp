@@ -11,23 +11,23 @@
 namespace zerogames::chess::nnue {
 
 inline constexpr int kMateScore = 32'000;
-/// Scores beyond this are mates, at most this many plies away.
 inline constexpr int kMaxPly = 128;
+/// Scores beyond this are mates within 2 * kMaxPly plies.
 inline constexpr int kMateBound = kMateScore - 2 * kMaxPly;
-/// What a network says is kept inside this.
+/// Evaluations of the network are clamped to this.
 inline constexpr int kMaxEvaluation = 10'000;
 inline constexpr int kNoEvaluation = -32'768;
 
 enum class Bound : std::uint8_t { kNone, kUpper, kLower, kExact };
 
-/// Remembers what was found out about positions: four entries to a cache line, the least useful is
-/// replaced.
+/// Transposition table: results of searched positions, in buckets of four entries of one cache
+/// line; the entry with the least depth and greatest age is replaced.
 class TranspositionTable {
  public:
   struct Entry {
     std::uint64_t key = 0;
     std::uint16_t move = 0;
-    std::int16_t score = 0;  ///< Mates count from this node.
+    std::int16_t score = 0;  ///< Mate scores count plies from this node.
     std::int16_t evaluation = kNoEvaluation;
     std::int8_t depth = 0;
     std::uint8_t age_and_bound = 0;
@@ -66,8 +66,17 @@ class TranspositionTable {
     return nullptr;
   }
 
-  void store(std::uint64_t key, std::uint16_t move, int score, int evaluation, int depth,
-             Bound bound, int ply) {
+  /// What a search found out about a position.
+  struct Result {
+    std::uint16_t move = 0;  ///< The best move, 0 if no move raised alpha.
+    int score = 0;           ///< Mate scores count plies from the root.
+    int evaluation = kNoEvaluation;
+    int depth = 0;
+    Bound bound = Bound::kNone;
+  };
+
+  void store(std::uint64_t key, const Result& result, int ply) {
+    auto [move, score, evaluation, depth, bound] = result;
     Line& line = lines_[index(key)];
     Entry* chosen = &line[0];
     for (Entry& entry : line) {
@@ -93,7 +102,7 @@ class TranspositionTable {
                static_cast<std::uint8_t>(age_ << 2 | static_cast<int>(bound))};
   }
 
-  /// Permille of entries in use by this search, from a sample.
+  /// Entries used by this search, in permille, from a sample.
   int fill() const {
     int used = 0;
     const std::size_t sample = std::min<std::size_t>(lines_.size(), 250);

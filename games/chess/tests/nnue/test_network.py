@@ -126,7 +126,7 @@ def test_accumulators_equal_a_fresh_refresh_after_any_walk(seed: int, features: 
     generator = random.Random(seed)
     network = random_network(features, 64, 8, 0, seed=7)
     native = load_native(network)
-    walk, fresh = _native.Evaluator(native), _native.Evaluator(native)
+    walk, fresh = _native.AccumulatorStack(native), _native.AccumulatorStack(native)
     board = chess.Board()
     walk.reset(board.fen())
     for _ in range(60):
@@ -151,7 +151,7 @@ def test_accumulators_equal_a_fresh_refresh_after_any_walk(seed: int, features: 
 
 
 def test_king_move_refreshes_own_perspective_only() -> None:
-    evaluator = _native.Evaluator(load_native(random_network("kp", 32, 8, 0, seed=8)))
+    evaluator = _native.AccumulatorStack(load_native(random_network("kp", 32, 8, 0, seed=8)))
     board = chess.Board("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1")
     evaluator.reset(board.fen())
     evaluator.evaluate()
@@ -164,7 +164,7 @@ def test_king_move_refreshes_own_perspective_only() -> None:
 
 
 def test_a_quiet_move_of_piece_adds_and_removes_one_row_per_perspective() -> None:
-    evaluator = _native.Evaluator(load_native(random_network("piece", 32, 8, 0, seed=8)))
+    evaluator = _native.AccumulatorStack(load_native(random_network("piece", 32, 8, 0, seed=8)))
     board = chess.Board()
     evaluator.reset(board.fen())
     evaluator.evaluate()

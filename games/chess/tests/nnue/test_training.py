@@ -95,11 +95,11 @@ def test_feature_lists_that_do_not_fit_are_refused() -> None:
     weights, bias = np.zeros((4, 2), np.float32), np.zeros(2, np.float32)
     good = np.array([0, 3], np.int32), np.array([0, 2], np.int64)
     out = np.zeros((1, 4), np.float32)
-    _native.sparse_forward(weights, bias, *good, *good, out)
+    _native.sparse_forward(weights, bias, (*good, *good), out)
     for indices, offsets in [([4, 0], [0, 2]), ([-1, 0], [0, 2]), ([0, 1], [0, 3]), ([0], [1, 1])]:
         bad = np.array(indices, np.int32), np.array(offsets, np.int64)
         with pytest.raises(UserError, match="do not fit"):
-            _native.sparse_forward(weights, bias, *bad, *good, out)
+            _native.sparse_forward(weights, bias, (*bad, *good), out)
 
 
 def test_training_learns_material_and_export_agrees_with_the_float_net(

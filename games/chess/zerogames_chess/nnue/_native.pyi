@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 from zerogames_chess.nnue.engine import SearchInfo
 
+FeatureLists = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+
 class FeatureSet:
     def __init__(self, name: str, top_pairs: NDArray[np.uint16]) -> None: ...
     @property
@@ -21,16 +23,11 @@ class FeatureSet:
 class Network:
     def __init__(
         self,
-        features: str,
-        top_pairs: NDArray[np.uint16],
-        w1: NDArray[np.int16],
-        b1: NDArray[np.int16],
-        w2: NDArray[np.int8],
-        b2: NDArray[np.int32],
-        w3: NDArray[np.int8],
-        b3: NDArray[np.int32],
-        w4: NDArray[np.int8],
-        b4: int,
+        features: tuple[str, NDArray[np.uint16]],
+        first: tuple[NDArray[np.int16], NDArray[np.int16]],
+        second: tuple[NDArray[np.int8], NDArray[np.int32]],
+        third: tuple[NDArray[np.int8], NDArray[np.int32]],
+        last: tuple[NDArray[np.int8], int],
         kernel: str = "",
     ) -> None: ...
     @property
@@ -38,7 +35,7 @@ class Network:
     def evaluate(self, fen: str) -> int: ...
     def evaluate_records(self, records: NDArray[np.uint8]) -> NDArray[np.int32]: ...
 
-class Evaluator:
+class AccumulatorStack:
     def __init__(self, network: Network) -> None: ...
     def reset(self, fen: str) -> None: ...
     def push(self, fen: str) -> None: ...
@@ -79,27 +76,21 @@ def exchange_reaches(fen: str, move: str, threshold: int) -> bool: ...
 def time_evaluations(network: Network, positions: int, seed: int) -> tuple[int, float]: ...
 def feature_lists(
     features: FeatureSet, records: NDArray[np.uint8], threads: int = 1
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...
+) -> FeatureLists: ...
 def successors(
     records: NDArray[np.uint8], seed: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]: ...
 def sparse_forward(
     weights: NDArray[np.float32],
     bias: NDArray[np.float32],
-    own: NDArray[np.int32],
-    own_offsets: NDArray[np.int64],
-    other: NDArray[np.int32],
-    other_offsets: NDArray[np.int64],
+    lists: FeatureLists,
     out: NDArray[np.float32],
     threads: int = 1,
 ) -> None: ...
 def sparse_backward(
     out: NDArray[np.float32],
     gradient: NDArray[np.float32],
-    own: NDArray[np.int32],
-    own_offsets: NDArray[np.int64],
-    other: NDArray[np.int32],
-    other_offsets: NDArray[np.int64],
+    lists: FeatureLists,
     weight_gradient: NDArray[np.float32],
     bias_gradient: NDArray[np.float32],
     threads: int = 1,

@@ -1,4 +1,4 @@
-"""The native network from an integer network: one line between the file and fast evaluation."""
+"""Loads an integer network into the native engine."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +14,14 @@ def load_native(network: Network, *, kernel: str = "") -> _native.Network:
 
     Args:
         network: as read from a file.
-        kernel: `scalar`, `avx2` or `vnni`; the best that runs here if left out.
+        kernel: `scalar`, `avx2` or `vnni`; by default the fastest that this CPU runs.
     """
     return _native.Network(
-        network.features,
-        top_pairs(),
-        np.ascontiguousarray(network.w1),
-        np.ascontiguousarray(network.b1),
-        np.ascontiguousarray(network.w2),
-        np.ascontiguousarray(network.b2),
-        np.ascontiguousarray(network.w3),
-        np.ascontiguousarray(network.b3),
-        np.ascontiguousarray(network.w4),
-        network.b4,
+        (network.features, top_pairs()),
+        (np.ascontiguousarray(network.w1), np.ascontiguousarray(network.b1)),
+        (np.ascontiguousarray(network.w2), np.ascontiguousarray(network.b2)),
+        (np.ascontiguousarray(network.w3), np.ascontiguousarray(network.b3)),
+        (np.ascontiguousarray(network.w4), network.b4),
         kernel,
     )
 

@@ -45,7 +45,7 @@ class _SparseLayer(torch.autograd.Function):
         _native.sparse_forward(
             weight.detach().numpy(),
             bias.detach().numpy(),
-            *batch,
+            batch,
             out.numpy(),
             torch.get_num_threads(),
         )
@@ -61,7 +61,7 @@ class _SparseLayer(torch.autograd.Function):
         _native.sparse_backward(
             out.numpy(),
             gradients[0].contiguous().numpy(),
-            *batch,
+            batch,
             weight_gradient.numpy(),
             bias_gradient.numpy(),
             torch.get_num_threads(),

@@ -5,10 +5,10 @@
 
 namespace zerogames::chess::nnue {
 
-/// By role; in the units of the evaluation, where a pawn is about 200.
+/// Piece values by role, in units of the evaluation, where a pawn is about 200.
 inline constexpr std::array<int, 6> kPieceValues = {200, 700, 740, 1150, 2200, 0};
 
-/// Of what a move takes; en passant is a pawn.
+/// The value of the captured piece, 0 without a capture; en passant captures a pawn.
 inline int captured_value(const Board& board, Move move) {
   const Bitboard to = bit(move.to);
   if (board.theirs & to) return kPieceValues[role_at(board, move.to)];
@@ -16,8 +16,9 @@ inline int captured_value(const Board& board, Move move) {
   return passes ? kPieceValues[0] : 0;
 }
 
-/// Whether the exchanges on the move's square are worth at least `threshold` to the mover, if both
-/// sides always take with their least piece and stop when it pays. Pins are left aside.
+/// Static exchange evaluation (SEE): whether the captures on the target square gain the mover at
+/// least `threshold`, if both sides capture with their least valuable attacker and stop when that
+/// is better. Pins are ignored.
 inline bool exchange_reaches(const Board& board, Move move, int threshold) {
   const Bitboard to = bit(move.to);
   if (board.ours & to) return threshold <= 0;  // Castling.
@@ -54,7 +55,7 @@ inline bool exchange_reaches(const Board& board, Move move, int threshold) {
       if (takers) break;
     }
     if (role == kKingRole) {
-      // The king may only take what nobody guards.
+      // The king may only capture an undefended piece.
       const Bitboard others = attackers & (ours ? board.theirs : board.ours);
       return others ? !reached : reached;
     }
