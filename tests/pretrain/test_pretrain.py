@@ -241,6 +241,36 @@ def test_mistakes_are_told(
     assert not out.exists()
 
 
+def test_a_second_command_in_the_folder_is_refused_until_the_first_is_gone(
+    games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+
+    def command(steps: int) -> list[str]:
+        options = arguments(games, out, "--steps", str(steps))
+        return [sys.executable, "-m", "zerogames", "pretrain", *options]
+
+    first = subprocess.Popen(command(100_000), stdout=subprocess.PIPE, text=True)
+    try:
+        assert first.stdout is not None
+        next(line for line in first.stdout if "validation on" in line)
+        second = subprocess.run(command(2), capture_output=True, text=True, check=False)
+        assert second.returncode == 2
+        assert second.stderr == (
+            f"error: {out} is in use by process {first.pid}; wait for its end or name another "
+            "folder\n"
+        )
+        next(line for line in first.stdout if "validation accuracy" in line)
+    finally:
+        first.kill()
+        first.communicate()
+    # What the killed process held is free at once, and its newest checkpoint is continued.
+    step = max(int(path.name[5:]) for path in (out / "checkpoints").glob("step-*"))
+    assert main(["pretrain", *arguments(games, out, "--steps", str(step + 2))]) == 0
+    assert f"continuing at step {step:,}" in capsys.readouterr().out
+    assert len(json.loads((out / "run.json").read_text())["sessions"]) == 2
+
+
 def test_no_data_another_net_and_a_foreign_folder_are_refused(
     games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,8 +32,8 @@ def export(
     """Write a net for other programs, and check that it still says the same.
 
     Args:
-        net: A net file (ours or of another program, such as `.pb.gz`), or with `--game` the name of
-            a new net with random weights, such as `mob_krb_6x96`.
+        net: A net file (ours or of another program, such as `.pb.gz`), or with `--game` `newest`,
+            `shipped` or the name of a new net with random weights, such as `mob_krb_6x96`.
         format: `onnx`, `int8`, `tensorrt`, `tensorrt-rtx`, for chess `lc0`, or another of a plugin.
         out: Where to; by default beside the net.
         precision: `fp32` or `fp16`; by default the first that the format has.

@@ -38,7 +38,7 @@ def info(
 
     Args:
         net: A net file, a record file, a folder of records, or with `--game` the name of a net
-            such as `mob_krb_6x96`; the game's default net if left out.
+            such as `mob_krb_6x96`, `newest` or `shipped`; the game's default net if left out.
         game: The game of a name; for a file, another board size of its game.
         papers: Print the published sizes of the papers' nets beside ours.
         export: Write the games of records to this file; its suffix names the format (pgn, sgf,

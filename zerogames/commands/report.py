@@ -24,7 +24,7 @@ def report(
 ) -> int:
     """Write curves (Elo, losses, accuracy, games per hour) and some games as one HTML file.
 
-    The page needs no other file and no network; it can be made while the run goes on.
+    The page needs no other file and no network; it can be made while the run is under way.
 
     Args:
         run: The folder of the run.

@@ -2,7 +2,7 @@
 
 Games of strong players hardly show how a hanging piece is taken, and a net that learns from them
 alone does not know it. Here positions of such games are spoilt by a few random moves, and an engine
-plays on. Nothing is to be learnt from the moves before its own; they are kept because a net sees
+continues. Nothing is to be learnt from the moves before its own; they are kept because a net sees
 the last positions, too.
 """
 
@@ -38,35 +38,35 @@ _MOST_RESTARTS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class RefuteOptions:
-    """Spoil positions of games by random moves and let a UCI engine play on."""
+    """Spoil positions of games by random moves and let a UCI engine continue the games."""
 
     out: tyro.conf.Positional[Path]
-    """Folder for the shards; a started one is continued."""
+    """The folder for the shards; a started one is continued."""
     data: tuple[Path, ...] = ()
-    """Games: PGN files and folders, shards."""
+    """The games: PGN files, shards, and folders of them."""
     games: int = 1_000
-    """At most so many games, rounded up to whole shards."""
+    """The number of games used at most, rounded up to whole shards."""
     lines_per_game: int = 4
-    """Positions of each game that are spoilt."""
+    """The number of positions of each game that are spoilt."""
     random_moves: int = 3
-    """From one to so many random moves spoil a position."""
+    """The largest number of random moves that spoil a position; the smallest is one."""
     plies: int = 12
-    """The engine plays on for so many plies."""
+    """The number of plies that the engine plays after the random moves."""
     engine: Path = Path("/usr/games/stockfish")
-    """A UCI engine that tells its chances (`UCI_ShowWDL`)."""
+    """A UCI engine that reports win, draw and loss chances (`UCI_ShowWDL`)."""
     depth: int = 5
-    """Of the engine's search for each move."""
+    """The depth, in plies, of the engine's search for each move."""
     judge_depth: int = 9
-    """Of its search for the value of the whole line, after the last move."""
+    """The depth, in plies, of its search for the value of the line, after the last move."""
     validation: float = 0.2
-    """Games that `pretrain` keeps apart with this `--validation.share` or a smaller one are left
-    alone, so that nothing near them is learnt."""
+    """Games that `pretrain` keeps for validation with this `--validation.share` or a smaller one
+    are not used, so that nothing near them is learnt."""
     processes: int = 1
-    """Engines at work."""
+    """The number of engines that run at the same time."""
     seed: int = 0
-    """Chooses positions and random moves."""
+    """The seed that decides positions and random moves."""
     chunk: int = 64
-    """Games in a shard."""
+    """The number of games in a shard."""
 
 
 @dataclass

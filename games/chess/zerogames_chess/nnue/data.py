@@ -1,7 +1,7 @@
 """`zerogames nnue data`: positions of games, labelled by an engine, in 40-byte records.
 
 The work is cut into chunks of games. A finished chunk is one small file; a run that is stopped or
-whose engine dies goes on where it was, and gives the same records as one that was not.
+whose engine dies continues where it was, and gives the same records as one that was not.
 """
 
 import hashlib
@@ -53,43 +53,45 @@ class DataOptions:
     """Label positions of games with a UCI engine."""
 
     out: tyro.conf.Positional[Path]
-    """Folder for the records; a started one is continued."""
+    """The folder for the records; a started one is continued."""
     pgn: Path | None = None
-    """Games, plain or .gz; without it games are made by the engine from random openings."""
+    """A file of games, plain or .gz; without it the engine plays games from random openings."""
     games: int = 1_000
-    """At most so many games."""
+    """The number of games used at most."""
     samples_per_game: int = 1
-    """Positions from each game, at different plies from 20 on."""
+    """The number of positions taken from each game, at different plies."""
     first_ply: int = 20
-    """Earlier positions are left out."""
+    """The first ply from which positions are taken."""
     random_moves: int = 0
-    """Up to so many random moves after each chosen position, for unbalanced ones: games of strong
-    players do not show what a piece is worth. Results then mean little: keep --label-weight 1."""
+    """The largest number of random moves after each chosen position, for unbalanced ones: games of
+    strong players do not show what a piece is worth. Results then mean little: keep --label-weight
+    1."""
     follow: int = 0
-    """Label so many positions of the engine's own play after each chosen one, too: random moves
-    leave pieces hanging, and only when that is settled does a position show what it is worth."""
+    """The number of positions of the engine's own play that are labelled after each chosen one:
+    random moves leave pieces hanging, and only when that is settled does a position show what it is
+    worth."""
     engine: Path = Path("/usr/games/stockfish")
     """The UCI engine that labels."""
     depth: int = 9
-    """Its search depth."""
+    """The depth of its search, in plies."""
     static: bool = False
     """Label with Stockfish's evaluation of the position itself; the search only finds the moves to
     follow and what is quiet. Below depth 9 the better labels by far."""
     clear_hash: bool = False
-    """Whether it forgets between positions: slower, but a label depends on its position alone."""
+    """Clear the engine's hash before each position: slower, but labels depend on nothing else."""
     processes: int = 1
-    """Engines at work."""
+    """The number of engines that run at the same time."""
     quiet: bool = True
     """Drop positions in check, or in which a piece can plainly be won, before they are labelled,
     and those whose best move takes or promotes after it."""
     units_per_centipawn: float = 0.0
     """Internal units per printed centipawn; 0: by the engine's name (Stockfish 15.1: 3.61)."""
     validation: float = 0.05
-    """Share of the games kept for validation."""
+    """The share of the games kept for validation, 0 to below 1."""
     seed: int = 0
-    """Chooses plies, and games without a PGN."""
+    """The seed that decides plies, and the games without a PGN."""
     chunk: int = 64
-    """Games per unit of work."""
+    """The number of games in a chunk."""
 
 
 @dataclass

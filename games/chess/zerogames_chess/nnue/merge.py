@@ -20,9 +20,9 @@ class MergeOptions:
     """Put the labels of several runs together."""
 
     out: tyro.conf.Positional[Path]
-    """Folder for all of them."""
+    """The folder for all labels."""
     data: tyro.conf.Positional[tuple[Path, ...]]
-    """Folders that `zerogames nnue data` made."""
+    """The folders that `zerogames nnue data` made."""
 
 
 def merge(options: tyro.conf.OmitArgPrefixes[MergeOptions]) -> int:

@@ -12,43 +12,43 @@ class TrainOptions:
     """Train a network on labelled positions."""
 
     data: tyro.conf.Positional[Path]
-    """Folder that `zerogames nnue data` made."""
+    """The folder that `zerogames nnue data` made."""
     out: tyro.conf.Positional[Path]
-    """Run folder; a started run is resumed exactly."""
+    """The folder of the run; a started run is resumed exactly."""
     features: str = "piece"
-    """Feature set, such as `piece+h+v`."""
+    """The feature set, such as `piece+h+v`."""
     m: int = 256
-    """Accumulator width."""
+    """The width of the accumulator."""
     o: int = 32
-    """Second layer."""
+    """The number of units of the second layer."""
     p: int = 32
-    """Third layer; 0: none."""
+    """The number of units of the third layer; 0 leaves it out."""
     method: Literal["eval", "pqr"] = "eval"
-    """Learn labels, or that the best move is better than another."""
+    """`eval` learns the labels, `pqr` that the best move is better than another."""
     win_model: str = "fit"
     """fit (scales from the data), thesis, squares (its scales, errors squared) or official."""
     mirror: bool = True
     """Show half of the positions with left and right exchanged, where nobody may castle."""
     label_weight: float = 1.0
-    """1: labels only; below: the rest is the game's result."""
+    """The weight of the label in the target, 0 to 1; the rest is the game's result."""
     equality: float = 1.0
-    """Weight of f(p) = -f(q) in pqr."""
+    """The weight of the term f(p) = -f(q) in `pqr`."""
     learning_rate: float = 5e-4
-    """Of Adam."""
+    """The learning rate of Adam in the first epoch."""
     decay: float = 0.99
-    """The learning rate's factor per epoch."""
+    """The factor of the learning rate per epoch."""
     batch: int = 16_384
-    """Positions per step."""
+    """The number of positions per step."""
     epoch_samples: int = 0
-    """Positions per epoch; 0: all."""
+    """The number of positions per epoch; 0 takes all."""
     epochs: int = 20
-    """How many; more with the same folder goes on."""
+    """The number of epochs; a larger number with the same folder continues the run."""
     seed: int = 0
-    """Decides on start weights and order."""
+    """The seed that decides the first weights and the order of the data."""
     threads: int = 2
-    """CPU threads."""
+    """The number of CPU threads."""
     start: Path | None = None
-    """Checkpoint to start from, e.g. to fine-tune with pqr."""
+    """A checkpoint to start from, for example to fine-tune with `pqr`."""
 
 
 def train(options: tyro.conf.OmitArgPrefixes[TrainOptions]) -> int:

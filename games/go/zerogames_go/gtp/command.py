@@ -12,7 +12,7 @@ from zerogames.evaluate import NET_EVALUATORS
 from zerogames.identity import split_identity
 from zerogames.nets.net_info import read_net_info
 from zerogames.registry import get_game
-from zerogames.runs.net_source import NetSource, default_net, find_net
+from zerogames.runs.net_source import NetSource, find_net
 from zerogames_go.go import Go
 from zerogames_go.gtp.json_session import JsonSession
 from zerogames_go.gtp.player import GoPlayer
@@ -58,19 +58,19 @@ def complete(settings: GtpSettings) -> tuple[GtpSettings, GoOptions]:
 
 
 def _find_net(net: Path | None, identity: str) -> NetSource:
-    """The net that was named, else the newest of the runs or a shipped one, which is printed."""
-    if net is not None:
-        game = _go(identity) if identity else None
-        return find_net(net, game if game or net.is_file() else _go("go"))
+    """The file that was named, or a net of the game or a usual one, which is printed."""
+    if net is not None and net.is_file():
+        return find_net(net)
+    problems = []
     for name in [identity] if identity else USUAL_GAMES:
-        found = default_net(_go(name))
-        if found is not None:
-            print(f"net: {found.path} ({found.origin})", file=sys.stderr)
-            return found
-    raise UserError(
-        f"there is no net for {identity or 'go'} here; give one with --net FILE.safetensors, "
-        "or train one with zerogames train"
-    )
+        try:
+            found = find_net(net, _go(name))
+        except UserError as error:
+            problems.append(error)
+            continue
+        print(f"net: {found.title}", file=sys.stderr)
+        return found
+    raise problems[0]
 
 
 def _go(identity: str) -> Go:
