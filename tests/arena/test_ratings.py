@@ -1,5 +1,6 @@
 """Ratings: the numbers are those of fastchess's test suite and of independent computation."""
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -314,10 +315,8 @@ def test_report_in_every_form(tmp_path: Path) -> None:
         for result, count in ((1.0, one.wdl.wins), (0.0, one.wdl.draws), (-1.0, one.wdl.losses)):
             games += [Outcome(one.a, one.b, result)] * int(count)
     games += [Outcome("D|x", "A", -1.0)] * 3
-    report = make_report(
-        games,
-        title="Four players",
-        anchors={"A": 1500},
+    report = dataclasses.replace(
+        make_report(games, title="Four players", anchors={"A": 1500}),
         conditions={"nodes": "100"},
         faults={"D|x": {"time forfeit": 2}},
         sprt=Sprt(elo0=0, elo1=10),

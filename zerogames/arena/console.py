@@ -5,6 +5,7 @@ import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -46,10 +47,13 @@ def run_and_report(
                 name: elo for name, elo in (anchors or {}).items() if _has_played(folder, name)
             },
             elo_from=elo_from if elo_from and _has_played(folder, elo_from) else None,
+            order=event.names,
+        )
+        report = replace(
+            report,
             conditions=event.conditions.describe() | {"machine": _machine()},
             faults=_faults(folder.games),
             sprt=event.sprt,
-            order=event.names,
         )
         _write(report, folder)
     report.print(console)

@@ -48,9 +48,10 @@ class Conditions:
     opening_plies: Annotated[int, Field(ge=0)] = 0
     """Cut opening lines there; 0 leaves them whole."""
     resign: str = ""
-    """MOVES/CENTIPAWNS[/two], e.g. 3/600: the game is given up after so many own moves in a row."""
+    """MOVES/CENTIPAWNS[/two], e.g. 3/600: a player who is 600 down for 3 own moves in a row
+    resigns."""
     draw: str = ""
-    """NUMBER/MOVES/CENTIPAWNS, e.g. 34/8/20: from that move on, so many even moves are a draw."""
+    """NUMBER/MOVES/CENTIPAWNS, e.g. 34/8/20: after move 34, 8 moves in a row within 20 draw."""
     max_plies: Annotated[int, Field(ge=0)] = 0
     """A longer game is scored as it stands (Go) or drawn; 0 leaves it to the game."""
     margin: Annotated[float, Field(ge=0, le=60)] = 0.1
@@ -179,7 +180,7 @@ def parse_anchors(texts: Sequence[str], names: Sequence[str]) -> dict[str, float
 
 
 def _find_name(text: str, names: Sequence[str]) -> str | None:
-    """The player called so, or the one whose name goes on after it."""
+    """The player of this name, or the only one whose name begins with it."""
     if text in names:
         return text
     longer = [name for name in names if name.startswith(f"{text} ")]

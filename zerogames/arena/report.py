@@ -137,22 +137,16 @@ def make_report(
     title: str,
     anchors: Mapping[str, float] | None = None,
     elo_from: str | None = None,
-    conditions: Mapping[str, str] | None = None,
-    faults: Mapping[str, Mapping[str, int]] | None = None,
-    sprt: Sprt | None = None,
     order: Sequence[str] = (),
 ) -> Report:
-    """Count and rate the games.
+    """Count and rate the games; conditions, faults and SPRT may be filled in by `replace`.
 
     Args:
-        outcomes: Finished games.
-        title: Of the report.
+        outcomes: The finished games.
+        title: The report's heading.
         anchors: Players of known rating; without any, the mean rating is 0.
         elo_from: Rate by direct games against this player only (its rating from `anchors`, else 0).
-        conditions: How the games were played.
-        faults: Games lost by crash, illegal move or time, by player.
-        sprt: The test that the first pairing was played for.
-        order: Of the players; pairings are seen by the one who comes first in it.
+        order: The players in order; a pairing is seen by the one who comes first.
     """
     tallies = _in_order(tally(outcomes), order)
     anchors = dict(anchors or {})
@@ -169,15 +163,7 @@ def make_report(
         ratings = rate_tallies(tallies, anchors=anchors)
         fixed = ", ".join(f"{name} at {elo:g}" for name, elo in anchors.items())
         scale = ZERO_IS_MEAN.replace("the mean is 0", f"fixed: {fixed}") if fixed else ZERO_IS_MEAN
-    return Report(
-        title=title,
-        tallies=tallies,
-        ratings=ratings,
-        scale=scale,
-        conditions=dict(conditions or {}),
-        faults=dict(faults or {}),
-        sprt=sprt,
-    )
+    return Report(title=title, tallies=tallies, ratings=ratings, scale=scale)
 
 
 def _in_order(tallies: Sequence[Tally], order: Sequence[str]) -> list[Tally]:

@@ -21,7 +21,7 @@ class ReadingSettings:
     """Share of a game's positions that a pass over the data takes, drawn anew each time: the
     fewer, the better mixed are the batches."""
     per_game: int = 0
-    """At most so many positions of a game in a pass; 0 for no limit."""
+    """The largest number of positions of a game in a pass; 0 for no limit."""
     shuffle_buffer: int = 131_072
     """Positions among which the next is drawn, about a kilobyte each."""
     symmetries: bool = True
@@ -29,7 +29,7 @@ class ReadingSettings:
     engine_values: bool = False
     """Take values in the games' comments as the search's."""
     workers: int = 1
-    """Threads that read."""
+    """The number of threads that read."""
     on_problem: OnProblem = "skip"
     """Skip and count what cannot be read, or stop with its name."""
 
@@ -39,15 +39,17 @@ class ValidationSettings:
     """What is kept apart, and how often the net is tested with it."""
 
     share: float = 0.2
-    """Of the games, chosen by their contents: the same for every net and every run."""
+    """The share of the games kept for validation, chosen by their contents: the same games for
+    every net and every run."""
     every: int = 2000
-    """Steps between two validations; there is one more at the end."""
+    """The number of steps between two validations; there is one more at the end."""
     positions: int = 100_000
-    """At most so many, the same each time."""
+    """The largest number of positions of a validation, the same ones each time."""
     final_positions: int = 0
-    """At most so many in the last validation, `positions` among them; 0 for no more than these."""
+    """The largest number of positions of the last validation, `positions` among them; 0 for no more
+    than these."""
     per_game: int = 32
-    """At most so many of a game; 0 for all."""
+    """The largest number of positions of a game; 0 for all."""
 
     def check(self) -> None:
         """Raise `UserError` for numbers that make no sense."""
@@ -66,24 +68,24 @@ class PretrainSettings:
     data: tuple[Path, ...] = ()
     """Files, folders, tars and zips of games; what they are is told by their contents."""
     net: str | None = None
-    """The name of an architecture for a new random net, or a net file to go on with, also an
-    imported one (`weights.pb.gz`); by default the game's own small net."""
+    """The net to train: the name of an architecture for new random weights, a file, also another
+    program's (`weights.pb.gz`), `newest` or `shipped`; by default the game's own small net."""
     out: Path | None = None
     """Folder of the run; by default `runs/<game>-pretrain`. An existing one is continued."""
     minutes: float | None = None
-    """Length of the run, all its sessions together; 20 if no other limit is given."""
+    """The length of the run in minutes, all sessions together; 20 if no other limit is given."""
     steps: int | None = None
-    """Stop after so many steps."""
+    """The number of steps after which the run ends."""
     seed: int = 1
-    """Of the first weights and the order of the data."""
+    """The seed that decides the first weights and the order of the data."""
     licence: str = ""
     """Licence and credit of the data, written into the net."""
     report_every: int = 100
-    """Steps between two lines of metrics."""
+    """The number of steps between two lines of metrics."""
     checkpoint_minutes: float = 5.0
-    """Most time between two checkpoints: what a crash can cost."""
+    """The longest time between two checkpoints in minutes: what a crash can cost."""
     keep_checkpoints: int = 2
-    """The newest so many are kept, and the one with the best accuracy."""
+    """The number of newest checkpoints kept beside the one with the best accuracy."""
     reading: ReadingSettings = field(default_factory=ReadingSettings)
     validation: ValidationSettings = field(default_factory=ValidationSettings)
     trainer: TrainerSettings = field(default_factory=TrainerSettings)

@@ -92,29 +92,30 @@ class StudySettings:
     seeds: tuple[int, ...] = (0, 1)
     """Every net is trained with each."""
     match_seeds: int = 1
-    """So many of the seeds play games."""
+    """The number of seeds whose nets play games."""
     training: Training = field(default_factory=Training)
     puzzles: Path | None = None
     """CSV of the Lichess puzzle database."""
     puzzle_time_ms: int = 100
-    """For each move of a puzzle."""
+    """The time for each move of a puzzle, in milliseconds."""
     puzzle_count: int = 0
-    """At most so many puzzles, spread over the file; 0: all."""
+    """The largest number of puzzles, spread over the file; 0 takes all."""
     humans: Path | None = None
     """PGN of human games: how often does the engine play their moves?"""
     human_positions: int = 1_000
     move_time_ms: int = 10
-    """Matches at fixed time: for each move; 0 leaves them out."""
+    """The time for each move of the matches at fixed time, in milliseconds; 0 leaves them out."""
     nodes: int = 5_000
-    """Matches at fixed nodes, which separate knowledge from speed; 0 leaves them out."""
+    """The nodes for each move of the matches at fixed nodes, which separate knowledge from speed; 0
+    leaves them out."""
     games: int = 200
-    """Against the baseline, each opening with both colours."""
+    """The number of games of each net against the baseline, each opening with both colours."""
     concurrency: int = 2
-    """Games at the same time."""
+    """The number of games played at the same time."""
     cost_positions: int = 300
-    """Positions on which active features and updates are counted."""
+    """The number of positions on which active features and updates are counted."""
     bench_depth: int = BENCH_DEPTH
-    """Of the fixed searches that give nodes per second."""
+    """The depth of the searches that measure nodes per second, in plies."""
 
     def plans(self) -> list[NetPlan]:
         """The nets; at least one, no two alike."""
