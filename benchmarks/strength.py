@@ -20,13 +20,21 @@ from pathlib import Path
 
 import numpy as np
 from measure import commit, machine
-from zerogames_selfplay.training.match import LiveGame, NetSide, PlayerSide, Side, play_match
 
 from zerogames import get_game
+from zerogames.arena.batched_match import (
+    BatchedMatch,
+    LiveGame,
+    NetSide,
+    PlayerSide,
+    Side,
+    play_batched_match,
+)
 from zerogames.arena.elo import Z95, estimate_elo
 from zerogames.arena.openings import RandomOpenings
 from zerogames.arena.players import parse_player
 from zerogames.arena.results import tally
+from zerogames.engine.choice import read_net_spec
 from zerogames.errors import UserError
 from zerogames.evaluate import Evaluator, open_evaluator
 from zerogames.game import Game, State, parse_position
@@ -126,17 +134,18 @@ def report_match(game: Game, arguments: argparse.Namespace, facts: dict[str, obj
 
     def sides() -> tuple[Side, Side]:
         evaluator = open_evaluator(game, net=arguments.net)
-        net = NetSide("net", game, evaluator, visits=arguments.simulations)
+        spec_of_net = read_net_spec(game, arguments.net)
+        net = NetSide("net", game, evaluator, visits=arguments.simulations, net=spec_of_net)
         return net, PlayerSide(spec, game, seed=arguments.seed)
 
     begin = time.monotonic()
-    outcomes = play_match(
-        game,
-        sides,
-        RandomOpenings(game, arguments.opening_plies, arguments.seed),
+    match = BatchedMatch(
+        game=game,
+        openings=RandomOpenings(game, arguments.opening_plies, arguments.seed),
         pairs=arguments.games // 2,
         threads=arguments.threads,
     )
+    outcomes = play_batched_match(match, sides)
     seconds = time.monotonic() - begin
     result = tally(outcomes)[0]
     result = result if result.a == "net" else result.swapped

@@ -12,14 +12,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from zerogames.arena.batched_match import (
+    BatchedMatch,
+    NetSide,
+    PlayerSide,
+    Side,
+    play_batched_match,
+)
 from zerogames.arena.bradley_terry import fit_bradley_terry
 from zerogames.arena.elo import Z95
 from zerogames.arena.openings import RandomOpenings
 from zerogames.arena.players import PlayerSpec, parse_player
 from zerogames.arena.results import Pentanomial, Tally, Wdl, tally
+from zerogames.engine.choice import read_net_spec
 from zerogames.evaluate import open_evaluator
 from zerogames.game import Game
-from zerogames_selfplay.training.match import NetSide, PlayerSide, Side, play_match
 from zerogames_selfplay.training.settings import (
     GateSettings,
     RatingSettings,
@@ -220,10 +227,9 @@ class Rater:
         seed = self._seed
 
         def sides() -> tuple[Side, Side]:
-            mine = NetSide(name, self._game, self._open(net), visits=visits)
+            mine = self._net_side(name, net, visits)
             if opponent.net is not None:
-                evaluator = self._open(opponent.net)
-                return mine, NetSide(opponent.name, self._game, evaluator, visits=visits)
+                return mine, self._net_side(opponent.name, opponent.net, visits)
             assert opponent.player is not None
             return mine, PlayerSide(opponent.player, self._game, seed=seed)
 
@@ -233,20 +239,21 @@ class Rater:
         plies = max(settings.opening_plies, opponent.opening_plies)
         outcomes = []
         for pair in range(first, first + pairs, together):
-            outcomes += play_match(
-                self._game,
-                sides,
-                RandomOpenings(self._game, plies, seed),
+            match = BatchedMatch(
+                game=self._game,
+                openings=RandomOpenings(self._game, plies, seed),
                 pairs=min(together, first + pairs - pair),
                 first_pair=pair,
                 threads=self._threads,
                 max_plies=settings.max_plies,
-                stop=stop,
             )
+            outcomes += play_batched_match(match, sides, stop=stop)
         return [one if one.a == name else one.swapped for one in tally(outcomes)]
 
-    def _open(self, net: Path) -> Any:
-        return open_evaluator(self._game, kind=self._kind, net=net, threads=1)
+    def _net_side(self, name: str, net: Path, visits: int) -> NetSide:
+        evaluator = open_evaluator(self._game, kind=self._kind, net=net, threads=1)
+        spec = read_net_spec(self._game, net)
+        return NetSide(name, self._game, evaluator, visits=visits, net=spec)
 
     def passes_gate(self, candidate: Path, champion: Path, gate: GateSettings) -> tuple[bool, Wdl]:
         """Whether a new net does well enough against the one that plays."""

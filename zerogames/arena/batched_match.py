@@ -1,11 +1,11 @@
-"""Many games in step: whoever is to move chooses in all of its games at once.
+"""A match whose games advance together: a side chooses its moves in all games at once.
 
-A net then judges the leaves of all games in one batch, so that a match of 64 games costs little
-more than the evaluations in it.
+A net evaluates the leaves of all games in one batch, so a match of 64 games costs little more than
+its evaluations.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -17,19 +17,21 @@ from zerogames.arena.openings import Openings
 from zerogames.arena.players import Limits, Player, PlayerSpec, Position
 from zerogames.arena.results import Outcome
 from zerogames.arena.time_control import TimeControl
+from zerogames.engine.choice import root_actions
 from zerogames.evaluate import Evaluator
 from zerogames.game import Game, State
+from zerogames.nets.spec import NetSpec
 from zerogames.search import Search, new_search
-from zerogames.search.settings import SearchSettings, search_preset
+from zerogames.search.settings import search_preset
 
 _LEAVES = 4
-"""Per game and batch: few, so that a search of few visits is as good as one by one."""
+"""Leaves per game and batch: few, so that batching does not weaken a search of few visits."""
 _PATIENCE_S = 3600.0
 
 
 @dataclass
 class LiveGame:
-    """A game of a match."""
+    """A game of a match while it is played."""
 
     number: int
     state: State
@@ -40,7 +42,7 @@ class LiveGame:
     """First player's view."""
 
     def play(self, game: Game, action: int | None, *, max_plies: int) -> None:
-        """Make a move and look whether the game is over; None resigns."""
+        """Play a move, or resign if it is None, and set the result when the game is over."""
         if action is None:
             self.result = -1.0 if self.state.to_play == 0 else 1.0
             return
@@ -54,21 +56,21 @@ class LiveGame:
 
 
 class Side(Protocol):
-    """One of the two players of a match, in all of its games."""
+    """One of the two players of a match. It plays in all games of the match."""
 
     @property
     def name(self) -> str:
-        """In ratings."""
+        """The name of the player in ratings."""
 
     def choose(self, games: Sequence[LiveGame]) -> Sequence[int | None]:
-        """A move for each of the games, in which this side is to move; None resigns."""
+        """Choose a move in each of the games; this side is to move in all. None resigns."""
 
     def close(self) -> None:
-        """Free what is held."""
+        """Free the trees or processes of the side."""
 
 
 class NetSide:
-    """A net with a search of few visits; keeps a tree for each game."""
+    """A net with a search of few visits. It keeps one tree per game."""
 
     def __init__(
         self,
@@ -77,24 +79,37 @@ class NetSide:
         evaluator: Evaluator,
         *,
         visits: int,
-        search: SearchSettings | None = None,
+        net: NetSpec | None = None,
     ) -> None:
+        """Make a side.
+
+        Args:
+            name: The name in ratings.
+            game: The game that is played.
+            evaluator: Evaluates the positions.
+            visits: Simulations per move; 1 plays the move with the highest prior.
+            net: The architecture, for `Game.sensible_actions`.
+        """
         self.name = name
         self._game = game
         self._evaluator = evaluator
         self._visits = visits
-        self._settings = search or search_preset("engine", cache_mebibytes=0)
+        self._net = net
+        self._settings = search_preset("engine", cache_mebibytes=0)
         self._searches: dict[int, tuple[Search, int]] = {}
-        """By game, with the number of moves it has seen."""
+        """By game number: the search, and how many moves of the game it has followed."""
         self._planes = np.empty((0,), np.float32)
 
     def choose(self, games: Sequence[LiveGame]) -> list[int]:
         """Search all games together."""
         searches = [self._follow(game) for game in games]
-        for search in searches:
-            search.start(self._visits, explore=False)
+        # With one visit the policy decides: a search that has only evaluated its root.
+        simulations = 0 if self._visits == 1 else self._visits
+        for live, search in zip(games, searches, strict=True):
+            allowed = root_actions(self._game, live.state, self._net)
+            search.start(simulations, explore=False, allowed=allowed)
         self._search(searches)
-        return [self._pick(search) for search in searches]
+        return [search.choose(0.0) for search in searches]
 
     def _follow(self, live: LiveGame) -> Search:
         search, known = self._searches.get(live.number, (None, 0))
@@ -140,18 +155,13 @@ class NetSide:
                     policy[part], wdl[part], None if moves_left is None else moves_left[part]
                 )
 
-    def _pick(self, search: Search) -> int:
-        if self._visits == 1 and search.proven is None:
-            return int(search.actions[int(np.argmax(search.raw_priors))])
-        return search.choose(0.0)
-
     def close(self) -> None:
         """Forget all trees."""
         self._searches.clear()
 
 
 class PlayerSide:
-    """Any player of the arena; each game has its own."""
+    """Any player of the arena. Each game has a player object of its own."""
 
     def __init__(self, spec: PlayerSpec, game: Game, *, seed: int) -> None:
         self.name = spec.name
@@ -190,55 +200,43 @@ class PlayerSide:
         self._players.clear()
 
 
-class Match(Protocol):
-    """Makes the two sides of a match; each thread has sides of its own."""
-
-    def __call__(self) -> tuple[Side, Side]:
-        """New sides."""
+MakeSides = Callable[[], tuple[Side, Side]]
+"""Makes the two sides of a match; it is called once per thread."""
 
 
-def play_match(
-    game: Game,
-    make_sides: Match,
-    openings: Openings,
-    *,
-    pairs: int,
-    first_pair: int = 0,
-    threads: int = 1,
-    max_plies: int = 0,
-    stop: threading.Event | None = None,
+@dataclass(frozen=True, kw_only=True)
+class BatchedMatch:
+    """The conditions of a match. Every opening is played twice, with colours swapped."""
+
+    game: Game
+    openings: Openings
+    pairs: int
+    """Number of openings; each gives two games."""
+    first_pair: int = 0
+    """Number of the first opening."""
+    threads: int = 1
+    """Number of threads that share the pairs."""
+    max_plies: int = 0
+    """A longer game is scored as it stands, or drawn. The default 0 uses the game's own limit."""
+
+
+def play_batched_match(
+    match: BatchedMatch, make_sides: MakeSides, *, stop: threading.Event | None = None
 ) -> list[Outcome]:
-    """Play `pairs` openings with both colours; the outcomes of the pairs that were finished.
-
-    Args:
-        game: The game.
-        make_sides: The two players.
-        openings: Where pairs begin.
-        pairs: Two games each.
-        first_pair: Number of the first opening.
-        threads: The pairs are shared by so many.
-        max_plies: Longer games are scored as they stand, or drawn; 0 leaves it to the game.
-        stop: Ends the match early.
-    """
+    """Play a match and return the outcomes of the finished pairs; `stop` ends it early."""
     stop = stop or threading.Event()
-    longest = min(max_plies or longest_game(game), longest_game(game))
-    numbers = range(first_pair, first_pair + pairs)
-    parts = [numbers[part::threads] for part in range(min(threads, pairs))]
+    numbers = range(match.first_pair, match.first_pair + match.pairs)
+    parts = [numbers[part :: match.threads] for part in range(min(match.threads, match.pairs))]
     with ThreadPoolExecutor(max(1, len(parts))) as executor:
-        done = executor.map(
-            lambda part: _play_part(game, make_sides, openings, part, longest, stop), parts
-        )
+        done = executor.map(lambda part: _play_part(match, make_sides, part, stop), parts)
         return [outcome for outcomes in done for outcome in outcomes]
 
 
 def _play_part(
-    game: Game,
-    make_sides: Match,
-    openings: Openings,
-    pairs: Sequence[int],
-    max_plies: int,
-    stop: threading.Event,
+    match: BatchedMatch, make_sides: MakeSides, pairs: Sequence[int], stop: threading.Event
 ) -> list[Outcome]:
+    game, openings = match.game, match.openings
+    max_plies = min(match.max_plies or longest_game(game), longest_game(game))
     sides = make_sides()
     games = []
     for pair in pairs:
