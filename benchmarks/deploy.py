@@ -29,8 +29,8 @@ from zerogames.export.native import make_native
 from zerogames.export.onnx_file import build_onnx
 from zerogames.export.positions import random_positions
 from zerogames.export.qdq import Quantizer
-from zerogames.nets import Model, build_model
-from zerogames.nets.foreign import load_any_net
+from zerogames.nets import Model
+from zerogames.runs.net_source import find_net
 
 FORMS = ("torch", "onnx fp32", "onnx fp16", "native fp32", "onnx int8", "native int8")
 BASE = "onnx fp32"
@@ -115,10 +115,9 @@ def take_turns(
 
 def bench(net: str, game: Game, options: Options) -> list[tuple[str, ...]]:
     """Measure one net; a row for each form and number of threads."""
-    if Path(net).is_file():
-        model, title = load_any_net(net, game=game)[0], Path(net).name.partition(".")[0]
-    else:
-        model, title = build_model(game.parse_net(net), game), net
+    source = find_net(net, game)
+    model = source.load()[0]
+    title = source.name or Path(net).name.partition(".")[0]
     positions = random_positions(game, model.spec.encoding, max(options.batches))
     rows = []
     for threads in options.threads:

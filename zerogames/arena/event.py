@@ -51,7 +51,7 @@ class Conditions:
     """MOVES/CENTIPAWNS[/two], e.g. 3/600: a player who is 600 down for 3 own moves in a row
     resigns."""
     draw: str = ""
-    """NUMBER/MOVES/CENTIPAWNS, e.g. 34/8/20: after move 34, 8 moves in a row within 20 draw."""
+    """NUMBER/MOVES/CENTIPAWNS, e.g. 34/8/20: from move 34 on, 8 moves in a row within 20 draw."""
     max_plies: Annotated[int, Field(ge=0)] = 0
     """A longer game is scored as it stands (Go) or drawn; 0 leaves it to the game."""
     margin: Annotated[float, Field(ge=0, le=60)] = 0.1

@@ -7,15 +7,9 @@ the files' ending, such as `pb.gz`, that names a function from a path to one of 
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zerogames.cache import cached_file
 from zerogames.nets.net_info import net_version
-
-if TYPE_CHECKING:
-    from zerogames.game import Game
-    from zerogames.nets.model import Model
-    from zerogames.nets.net_info import NetInfo
 
 GROUP = "zerogames.net_formats"
 
@@ -44,10 +38,3 @@ def resolve_net(path: str | Path) -> Path:
         save_net(converted, convert()(path))
 
     return cached_file(f"{net_version(path)}-v1.safetensors", write)
-
-
-def load_any_net(path: str | Path, *, game: "Game | None" = None) -> "tuple[Model, NetInfo]":
-    """Load a net file of ours or of another program that a plugin knows."""
-    from zerogames.nets.file import load_net
-
-    return load_net(resolve_net(path), game=game)

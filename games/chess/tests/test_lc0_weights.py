@@ -31,10 +31,10 @@ from zerogames.evaluate.onnx_ import OnnxEvaluator
 from zerogames.evaluate.opening import open_evaluator
 from zerogames.export.onnx_file import export_onnx
 from zerogames.game import parse_position
-from zerogames.nets.foreign import load_any_net
 from zerogames.nets.layers import BatchNorm
 from zerogames.nets.model import Model, build_model
 from zerogames.registry import get_game
+from zerogames.runs.net_source import find_net
 
 CHESS = get_game("chess")
 # Net maia-1100: value, then the five largest priors in percent.
@@ -347,7 +347,7 @@ def test_the_import_command_and_nets_by_name(
     out = tmp_path / "maia.safetensors"
     assert main(["import", str(maia), "--out", str(out)]) == 0
     assert "res_3x3_6x64+se8+conv" in capsys.readouterr().out
-    model, info = load_any_net(out)
+    model, info = find_net(out).load()
     assert info.step == 400_000
     assert_same_function(model, import_lc0(maia), 1e-6)
     assert main(["import", str(tmp_path / "none.pb.gz")]) == 2
@@ -361,7 +361,7 @@ def test_foreign_nets_are_taken_wherever_a_net_is_named(
     evaluator = open_evaluator(CHESS, kind="torch", net=maia)
     _, wdl, _ = evaluator.evaluate(planes().numpy())
     assert wdl[0, 0] - wdl[0, 2] == pytest.approx(0.0456, abs=1e-4)
-    assert load_any_net(maia)[1].name == "res_3x3_6x64+se8+conv"
+    assert find_net(maia).load()[1].name == "res_3x3_6x64+se8+conv"
 
 
 def test_mish_nets_run_in_onnxruntime(tmp_path: Path) -> None:
