@@ -24,7 +24,7 @@ from zerogames.registry import get_game
 from zerogames.runs.net_source import find_net
 
 NET_PLACE = "{net}"
-"""In the text of a player: the net that is given apart."""
+"""The place in a player's text where the net of `--net` is put."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Conditions:
         )
 
     def describe(self) -> dict[str, str]:
-        """For the report: ratings only compare under equal conditions."""
+        """Describe the conditions for the report: ratings only compare under equal ones."""
         found = {"game": self.game}
         shown = ("tc", "st", "nodes", "depth", "openings", "opening_plies", "resign", "draw")
         for name in (*shown, "max_plies"):
@@ -124,7 +124,7 @@ class Event:
 
     @property
     def names(self) -> list[str]:
-        """Of the players, in order."""
+        """The players' names, in order."""
         return [player.name for player in self.players]
 
     def player(self, name: str) -> PlayerSpec:
@@ -146,7 +146,7 @@ class Event:
         return {**same, "game": self.game.spec.identity, "format": self.format, "players": players}
 
     def folder(self) -> Path:
-        """Where it is kept: as the user said, else a name that the same command finds again."""
+        """The folder: as the user said, else one that the same command finds again."""
         if self.conditions.out:
             return Path(self.conditions.out)
         digest = hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()

@@ -40,26 +40,26 @@ class StoredGame:
     moves: list[str]
     comments: dict[int, str]
     result: float
-    """First player's view."""
+    """The result in the first player's view."""
     reason: str
     fault: str | None
-    """Kind of the loser's fault."""
+    """The kind of the loser's fault, such as a crash."""
     fault_detail: str | None
     seconds: float
     date: str
 
     @property
     def outcome(self) -> Outcome:
-        """For ratings."""
+        """The outcome, from which ratings are computed."""
         return Outcome(self.first, self.second, self.result, self.pair)
 
     @property
     def loser(self) -> str | None:
-        """Name, or None after a draw."""
+        """The name of the loser, or None after a draw."""
         return self.second if self.result > 0 else self.first if self.result < 0 else None
 
     def record(self, game: Game, *, event: str, round: str, control: str) -> GameRecord:
-        """For the game's writers."""
+        """The record that the game's writers take."""
         day = self.date[:10]
         if "sgf" in game.writers:
             tags = {"EV": event, "DT": day, "RO": round, "PB": self.first, "PW": self.second}

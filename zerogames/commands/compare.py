@@ -34,7 +34,7 @@ class CompareSettings:
     game: str | None = None
     """Name and options; by default the configurations'."""
     steps: int | None = None
-    """Of each training; by default the configurations'."""
+    """The number of steps of each training; by default the configurations'."""
     threads: int = 0
     """Threads of torch; 0: as the configurations say."""
     out: Path | None = None

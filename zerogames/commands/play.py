@@ -36,7 +36,7 @@ class PlayOptions:
     position: str = ""
     """Begin there: as the game writes positions, and `moves ...` behind it if you like."""
     precision: Literal["fp32", "int8"] = "fp32"
-    """Of the net: int8 is faster on CPUs with VNNI, slower on others, and not quite the same."""
+    """The net's precision: int8 is faster on CPUs with VNNI, slower on others, and rounds."""
     seed: int | None = None
     """Decides what is random."""
 

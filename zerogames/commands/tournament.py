@@ -34,7 +34,7 @@ class TournamentOptions(Conditions):
     """The net that takes the place of {net} in the players' texts: a file, `newest`, `shipped` or
     the name of a new net. By default the newest of the runs, else the shipped one."""
     title: str = "Tournament"
-    """Of the report."""
+    """The heading of the report."""
     format: Format = "round-robin"
     """Everyone against everyone, or the first player against all others."""
     anchor: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ def write_card(
 
 
 def command_line(settings: PretrainSettings) -> str:
-    """What starts the run with these settings, without those that have their default."""
+    """Write the command that starts the run, without options that have their default."""
     parts = ["zerogames", "pretrain", "--game", settings.game, "--data"]
     parts += [path.name for path in settings.data]
     if settings.net is not None:

@@ -40,16 +40,16 @@ class Compared:
     speed: float
     """Positions per CPU second of one thread at batch 100."""
     curves: Mapping[int, Curve]
-    """By seed."""
+    """The curve of each seed."""
 
     @property
     def accuracies(self) -> list[float]:
-        """At the end of each run."""
+        """The policy accuracy at the end of each run."""
         return [curve.final_accuracy for curve in self.curves.values()]
 
     @property
     def value_mses(self) -> list[float]:
-        """At the end of each run."""
+        """The value's mean squared error at the end of each run."""
         return [curve.final_value_mse for curve in self.curves.values()]
 
 

@@ -36,7 +36,7 @@ class ReadingSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationSettings:
-    """What is kept apart, and how often the net is tested with it."""
+    """The games kept for validation, and how often the net is validated."""
 
     share: float = 0.2
     """The share of the games kept for validation, chosen by their contents: the same games for

@@ -1,4 +1,4 @@
-"""The page: figures at a glance, curves, ratings, games, settings. Needs nothing but itself."""
+"""The page: key figures, curves, ratings, games, settings. Needs nothing but itself."""
 
 import html
 import json

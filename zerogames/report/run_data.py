@@ -1,4 +1,4 @@
-"""What a run's folder tells: settings, figures as they grew, ratings, and some of its games."""
+"""The data of a run's folder: settings, metrics over time, ratings, and some of its games."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ Line = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class RunData:
-    """A run as far as its files can be read; whatever is missing is empty."""
+    """A run as far as its files can be read; what is missing is empty."""
 
     path: Path
     game: Game
@@ -32,7 +32,7 @@ class RunData:
     shards: Sequence[Path]
     """Oldest first."""
     problems: Sequence[str]
-    """What could not be read."""
+    """Sentences about what could not be read."""
 
 
 def read_run_data(path: Path) -> RunData:

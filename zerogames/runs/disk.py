@@ -11,7 +11,7 @@ from zerogames.errors import UserError
 
 
 def disk_error(error: OSError | SafetensorError, folder: Path) -> UserError:
-    """What to tell the user about a failure to read or write in `folder`."""
+    """Return what the user is told about a failure to read or write in `folder`."""
     # safetensors gives its own error, with the system's words in it.
     if "No space left" in str(error) or (
         isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

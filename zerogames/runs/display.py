@@ -16,7 +16,7 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """What the display shows of one moment."""
+    """The state of a command at one moment, as the display shows it."""
 
     done: float | None = None
     """Share of the work that is done, 0 to 1; None for work without an end."""
@@ -75,7 +75,7 @@ class Display:
         self.console.print(text, style=style, highlight=False, soft_wrap=True, markup=False)
 
     def time_left(self, done: float | None) -> str:
-        """How long the rest takes at the speed so far; `until Ctrl-C` for work without an end."""
+        """Estimate the rest from the speed so far; `until Ctrl-C` for work without an end."""
         if done is None:
             return "until Ctrl-C"
         if self._first is None or done <= self._first[1]:

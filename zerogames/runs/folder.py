@@ -32,7 +32,7 @@ NET_NAME = "net.safetensors"
 
 @dataclass(frozen=True)
 class RunPaths:
-    """Where a run keeps its files; may be sent to other processes."""
+    """The paths of a run's files; they may be sent to other processes."""
 
     path: Path
 

@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from zerogames.nets.model import Model
 
 RUNS = Path("runs")
-"""Where commands keep their runs, below the working directory."""
+"""The folder in which commands keep their runs, below the working directory."""
 SHIPPED, NEWEST = "shipped", "newest"
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetSource:
-    """Where a net comes from; it is loaded or made by the methods."""
+    """A net that was named; the methods load or make it."""
 
     origin: str
-    """For people: `file`, `newest run, runs/go-train`, `shipped with the game`, or the new net."""
+    """Text for people: `file`, `newest run, runs/go-train`, `shipped with the game`, a new net."""
     path: Path | None = None
     """The file, ours or another program's; None for a new net."""
     name: str = ""
@@ -88,7 +88,7 @@ class NetSource:
 
 
 def find_net(text: str | Path | None, game: Game | None = None, *, runs: Path = RUNS) -> NetSource:
-    """The net that a user named.
+    """Find the net that a user named.
 
     Args:
         text: A name, a file, `shipped`, `newest`, or nothing; see the module.
@@ -128,7 +128,7 @@ def check_net_text(text: str) -> None:
 
 
 def default_net(game: Game, *, runs: Path = RUNS) -> NetSource | None:
-    """The net that plays if none is named: the newest run's, else the shipped one, or None."""
+    """Find the net that plays if none is named: the newest run's, else the shipped one."""
     return _known_net(game, "", runs)
 
 
@@ -152,13 +152,13 @@ def check_resumed_net(text: str | None, trained: str, run: Path, game: Game) -> 
 
 
 def newest_run_net(game: Game, *, runs: Path = RUNS) -> Path | None:
-    """Of the runs of exactly this game, the net written last."""
+    """Return the net written last of the runs of exactly this game."""
     nets = sorted(runs.glob(f"*/{NET_NAME}"), key=_written_at, reverse=True)
     return next((net for net in nets if _fit(net, game) == "exactly"), None)
 
 
 def shipped_net(game: Game) -> Path | None:
-    """The net in the plugin's package made for this game, or for other options that it fits."""
+    """Return the packaged net made for this game, or for other options that it fits."""
     package = type(game).__module__.partition(".")[0]
     folder = Path(str(importlib.resources.files(package) / "nets"))
     nets = sorted(folder.glob("*.safetensors"))
@@ -170,7 +170,7 @@ def shipped_net(game: Game) -> Path | None:
 
 
 def describe_new_net(model: "Model") -> NetInfo:
-    """What the file of a net without training would say."""
+    """Return what the file of a net without training would say."""
     from zerogames.nets.file import describe_heads
 
     spec = model.spec
@@ -197,7 +197,7 @@ def _playing(path: Path, game: Game | None) -> Game | None:
 
 
 def _fit(net: Path, game: Game) -> str:
-    """How a net fits a game: `exactly`, `in shape` (the same board, other rules) or not at all."""
+    """Tell how a net fits: `exactly`, `in shape` (the same board, other rules) or not at all."""
     try:
         info = read_net_info(net)
         if info.game == game.spec.identity:

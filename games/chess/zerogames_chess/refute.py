@@ -143,7 +143,7 @@ def _check(options: RefuteOptions) -> None:
 
 
 def _fingerprint(paths: Sequence[Path]) -> str:
-    """Of names and sizes: shards are numbered by the order of the games in all files."""
+    """Hash names and sizes: shards are numbered by the order of the games in all files."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(f"{path.name}|{path.stat().st_size}\n".encode())
@@ -241,7 +241,7 @@ class Spoilt:
     """A position after random moves."""
 
     start: str
-    """Of the game, as in its record."""
+    """The start of the game, as in its record."""
     actions: list[int]
     """All moves from there, the last ones random."""
     state: State

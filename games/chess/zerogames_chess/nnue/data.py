@@ -45,7 +45,7 @@ from zerogames_chess.uci_client import EngineDied
 
 MAX_SCORE = 10_000
 UNIT = "internal"
-"""What record files hold; printed centipawns are converted."""
+"""The unit of scores in record files; printed centipawns are converted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +196,7 @@ def _check(options: DataOptions) -> None:
 
 
 def _settings(options: DataOptions, name: str, units: float) -> dict[str, object]:
-    """Everything that decides what the records are; not how fast they come."""
+    """The settings that decide what the records are, not how fast they are made."""
     settings = asdict(options) | {"engine": name, "units_per_centipawn": units}
     for irrelevant in ("out", "processes", "games"):
         del settings[irrelevant]

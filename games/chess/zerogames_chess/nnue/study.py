@@ -92,7 +92,7 @@ def _folder(settings: StudySettings, plan: NetPlan, seed: int) -> Path:
 
 
 def _once(path: Path, make: Callable[..., Measures], *arguments: object) -> Measures:
-    """What the file says, or make it and the file."""
+    """Read the file, or make what it holds and write it."""
     if path.is_file():
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
@@ -136,7 +136,7 @@ def _costs(settings: StudySettings, plan: NetPlan) -> Measures:
 
 
 def _measure(settings: StudySettings, plan: NetPlan, seed: int) -> Measures:
-    """Everything but games."""
+    """Measure everything but games."""
     from zerogames_chess.nnue import _native
     from zerogames_chess.nnue.engine import bench, load_engine
     from zerogames_chess.nnue.human_moves import human_positions, match_share

@@ -39,13 +39,13 @@ class NetPlan:
 
     @property
     def slug(self) -> str:
-        """For folders."""
+        """The name for folders."""
         return re.sub(r"[^\w+.-]", "_", str(self))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """As in `zerogames nnue train`, the same for every net."""
+    """The options of `zerogames nnue train`, the same for every net."""
 
     epochs: int = 20
     batch: int = 16_384
@@ -59,7 +59,7 @@ class Training:
     threads: int = 2
 
     def options(self, plan: NetPlan, seed: int, data: Path, out: Path) -> TrainOptions:
-        """Of one run."""
+        """The options of one run."""
         return TrainOptions(
             data=data,
             out=out,

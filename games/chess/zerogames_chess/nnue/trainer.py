@@ -31,7 +31,7 @@ from zerogames_chess.nnue.records import map_records, mirror_records, read_heade
 from zerogames_chess.nnue.train import TrainOptions
 
 SAFE_INPUTS = 128
-"""Of a layer that may take whole steps."""
+"""The largest number of inputs of a layer that takes the whole learning rate."""
 
 
 class Trainer:
