@@ -9,20 +9,19 @@ import onnxruntime
 import pytest
 import torch
 from onnx import numpy_helper
-from rich.console import Console
 from zerogames_go.paper_nets import NAMED
 from zerogames_kernels import Pattern, random_pattern, reference, square_pattern
 
 import zerogames
 from zerogames.cli import main
 from zerogames.evaluate import Evaluation
+from zerogames.export import BatchSizes, ExportOptions, ExportRequest, export_net
 from zerogames.export.board_op import add_function, board_nodes, is_square, op_attributes
-from zerogames.export.formats import BatchSizes, ExportRequest
 from zerogames.export.onnx_format import check_structure, make_checked_onnx
 from zerogames.export.parity import TOLERANCES, compare, torch_answers
 from zerogames.export.positions import random_positions
 from zerogames.nets import Model, build_model, save_net
-from zerogames.runs.net_source import describe_new_net
+from zerogames.nets.file import describe_net
 
 CHESS = [
     *[
@@ -64,17 +63,12 @@ def trained_looking(model: Model) -> Model:
     return model.eval()
 
 
-def make_request(identity: str, name: str, **options: object) -> ExportRequest:
+def make_request(identity: str, name: str, *, precision: str = "fp32") -> ExportRequest:
     game = zerogames.get_game(identity)
     model = trained_looking(build_model(game.parse_net(name), game, seed=3))
-    settings: dict[str, object] = {"out": Path("net.onnx"), "positions": 4, **options}
-    return ExportRequest(
-        model=model,
-        game=game,
-        info=describe_new_net(model),
-        console=Console(quiet=True),
-        **settings,  # type: ignore[arg-type]
-    )
+    options = ExportOptions(positions=4, precision=precision)
+    out = Path("net.onnx")
+    return ExportRequest(model=model, game=game, info=describe_net(model), out=out, options=options)
 
 
 NETS = [*[("chess", name) for name in CHESS], *GO, *OTHERS]
@@ -106,9 +100,9 @@ def _one_thread() -> Iterator[None]:
 )
 def test_every_net_says_the_same_after_export(identity: str, name: str, precision: str) -> None:
     request = make_request(identity, name, precision=precision)
-    model = make_checked_onnx(request)  # raises above the tolerance
+    model, _ = make_checked_onnx(request)  # raises above the tolerance
     if board_nodes(model):
-        plain = make_checked_onnx(request, board_op=False)  # as our own evaluator has it
+        plain, _ = make_checked_onnx(request, board_op=False)  # as our own evaluator has it
         assert not board_nodes(plain)
     masked = not any(is_square(patterns) for patterns in request.model.patterns)
     depthwise = request.model.spec.block in ("mob", "cnx")
@@ -289,3 +283,20 @@ def test_another_board_for_a_net_that_serves_any(tmp_path: Path) -> None:
         13,
         13,
     ]
+
+
+def test_the_library_exports_without_a_console(tmp_path: Path) -> None:
+    game = zerogames.get_game("connect4")
+    net = tmp_path / "net.safetensors"
+    save_net(net, build_model(game.parse_net("res_3x3_1x8"), game, seed=1), step=7)
+    report = export_net(str(net), options=ExportOptions(positions=3, precision="fp16"))
+    assert report.path == tmp_path / "net.fp16.onnx"
+    assert report.path.is_file()
+    assert report.parity is not None
+    assert report.parity.positions == 3
+    assert not report.missing
+    assert "res_3x3_1x8 for connect4, fp16" in str(report)
+    model = trained_looking(build_model(game.parse_net("mob_3x3_1x8"), game))
+    assert export_net(model, tmp_path / "new.onnx").path == tmp_path / "new.onnx"
+    with pytest.raises(zerogames.UserError, match="--calibration is for int8"):
+        export_net(model, tmp_path / "x.onnx", options=ExportOptions(calibration=(net,)))

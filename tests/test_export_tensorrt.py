@@ -16,8 +16,8 @@ from zerogames.evaluate.tensorrt_ import TensorRTEvaluator
 from zerogames.export.board_op import add_function
 from zerogames.export.engine import build_engine, info_path, plugin_library, read_engine
 from zerogames.export.engine_run import split_batch
-from zerogames.export.formats import BatchSizes
 from zerogames.export.onnx_file import build_onnx
+from zerogames.export.request import BatchSizes
 from zerogames.nets import build_model
 
 SMALL = BatchSizes(smallest=1, best=4, largest=8)

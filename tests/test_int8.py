@@ -7,7 +7,6 @@ import onnx
 import pytest
 import torch
 from onnx import numpy_helper
-from rich.console import Console
 from zerogames_kernels.trunks import int8
 
 import zerogames
@@ -17,10 +16,11 @@ from zerogames.evaluate.native_ import NativeEvaluator
 from zerogames.export.agreement import evaluate_all, measure_agreement
 from zerogames.export.cache import NetFile, int8_form, int8_path
 from zerogames.export.calibration import play_positions, read_positions
-from zerogames.export.formats import ExportRequest, find_format
+from zerogames.export.formats import find_format
 from zerogames.export.int8 import quantize_net
 from zerogames.export.onnx_file import build_onnx
 from zerogames.export.qdq import Quantizer, find_layers
+from zerogames.export.request import ExportRequest
 from zerogames.export.rounding import channel_scales, round_plainly, round_with_inputs
 from zerogames.nets import Model, build_model, load_net, save_net
 
@@ -157,15 +157,11 @@ def test_int8_nets_are_kept_by_content(net: Path) -> None:
 def test_an_export_beside_the_net_is_used_while_it_is_of_that_net(net: Path) -> None:
     game = zerogames.get_game("connect4")
     model, info = load_net(net, game=game)
-    request = ExportRequest(
-        model=model,
-        game=game,
-        info=info,
-        out=int8_path(net),
-        source=net,
-        console=Console(quiet=True),
-    )
-    assert find_format("int8").write(request) == 0
+    request = ExportRequest(model=model, game=game, info=info, out=int8_path(net), source=net)
+    report = find_format("int8").write(request)
+    assert report.path == int8_path(net)
+    assert report.agreement is not None
+    assert "same best move in" in str(report)
     assert int8_form(NetFile.find(net), game) == int8_path(net)
     entries = {p.key: p.value for p in onnx.load(int8_path(net)).metadata_props}
     assert "same best move in" in entries["agreement"]

@@ -17,8 +17,8 @@ from zerogames.atomic import write_bytes_atomically
 from zerogames.cache import cache_folder
 from zerogames.errors import UserError, unknown_name
 from zerogames.export.board_op import KIND, VERSION, board_nodes
-from zerogames.export.formats import BatchSizes
 from zerogames.export.names import INPUT_PLANES
+from zerogames.export.request import BatchSizes
 
 ENGINE_FORMAT = 1
 DESCRIBED = {"game", "encoding", "precision"}

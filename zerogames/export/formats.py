@@ -6,19 +6,17 @@ A format is an `ExportFormat`. Games offer their own through the entry-point gro
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from rich.console import Console
-
 from zerogames.errors import UserError, unknown_name
+from zerogames.export.request import ExportOptions, ExportReport, ExportRequest
 
 if TYPE_CHECKING:
     from zerogames.game import Game
     from zerogames.nets.model import Model
-    from zerogames.nets.net_info import NetInfo
 
 GROUP = "zerogames.export_formats"
 BUILT_IN = {
@@ -31,73 +29,19 @@ BUILT_IN = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchSizes:
-    """Positions per call that an engine is built for."""
-
-    smallest: int = 1
-    best: int = 64
-    largest: int = 256
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.smallest <= self.best <= self.largest <= 65536:
-            raise UserError(
-                "--batch wants sizes that do not fall: smallest, best, largest (e.g. 1,64,256), "
-                f"not {self.smallest},{self.best},{self.largest}"
-            )
-
-    @classmethod
-    def parse(cls, text: str) -> "BatchSizes":
-        """Read `smallest,best,largest`; fewer numbers: `best,largest` from 1 on, or one size."""
-        try:
-            sizes = [int(part) for part in text.split(",")]
-        except ValueError:
-            sizes = []
-        if len(sizes) == 1:
-            sizes *= 3
-        elif len(sizes) == 2:
-            sizes = [1, *sizes]
-        if len(sizes) != 3:
-            raise UserError(f"--batch wants sizes such as 64 or 1,64,256, not '{text}'")
-        smallest, best, largest = sizes
-        return cls(smallest=smallest, best=best, largest=largest)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExportRequest:
-    """What is to be exported, how and where to."""
-
-    model: "Model"
-    game: "Game"
-    info: "NetInfo"
-    """What the net's file says; for a new net, its name and game."""
-    out: Path
-    precision: str = "fp32"
-    plugin_op: bool = False
-    """Write masked layers as an operator that only a plugin can run."""
-    batch: BatchSizes = BatchSizes()
-    positions: int = 64
-    """How many positions the export is checked on."""
-    plugin_library: Path | None = None
-    source: Path | None = None
-    """The net's file, if it has one."""
-    calibration: tuple[Path, ...] = ()
-    """Records or data files with typical positions, for int8."""
-    console: Console
-
-
-@dataclass(frozen=True, kw_only=True)
 class ExportFormat:
     """A way to write nets."""
 
     suffix: str
     """What its files end in, e.g. `.onnx`."""
-    write: Callable[[ExportRequest], int]
-    """Writes and checks a net; returns the exit code. Nothing is left behind if it fails."""
+    write: Callable[[ExportRequest], ExportReport]
+    """Writes and checks a net. Nothing is left behind if it fails."""
     precisions: tuple[str, ...] = ("fp32",)
+    """The default first."""
     plugin_op: bool = False
-    """Whether it knows the option of that name."""
+    """Whether it has the option of that name."""
     calibration: bool = False
-    """Likewise."""
+    """Whether it has the option of that name."""
 
 
 def format_names() -> list[str]:
@@ -113,3 +57,79 @@ def find_format(name: str) -> ExportFormat:
         if point.name == name:
             return cast(ExportFormat, point.load())
     raise unknown_name("format", name, format_names())
+
+
+def export_net(
+    net: "Model | str | Path",
+    out: str | Path | None = None,
+    *,
+    format: str = "onnx",
+    game: "Game | str | None" = None,
+    options: ExportOptions | None = None,
+) -> ExportReport:
+    """Write a net for other programs, and check that the file gives the net's answers.
+
+    Args:
+        net: A net file (ours or of another program, such as `.pb.gz`), or a model.
+        out: The file to write; by default it lies beside the net, or here for a model.
+        format: One of `format_names()`.
+        game: Another board size of the net's game, for nets that serve any board.
+        options: How to export it; by default in the format's first precision.
+
+    Raises:
+        UserError: if the format has no such option, or the file would not agree with the net.
+    """
+    from zerogames.nets.file import describe_net, load_net
+    from zerogames.nets.foreign import resolve_net
+    from zerogames.registry import get_game
+
+    chosen, options = _check_options(format, options or ExportOptions())
+    if isinstance(game, str):
+        game = get_game(game)
+    if isinstance(net, str | Path):
+        source, named = Path(net), str(net)
+        model, info = load_net(resolve_net(source), game=game)
+    else:
+        source, named = None, net.spec.name
+        model, info = net, describe_net(net)
+    path = Path(out) if out else default_path(named, format, options)
+    if not path.parent.is_dir():
+        raise UserError(f"{path.parent}: there is no such folder")
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; name a file")
+    return chosen.write(
+        ExportRequest(
+            model=model,
+            game=game or get_game(model.spec.game),
+            info=info,
+            out=path,
+            options=options,
+            source=source,
+        )
+    )
+
+
+def default_path(net: str, format: str, options: ExportOptions) -> Path:
+    """Return where the export of a file or a name is written: beside the file, or here."""
+    from zerogames.nets.foreign import net_suffixes
+
+    chosen, path = find_format(format), Path(net)
+    ending = next((end for end in net_suffixes() if path.name.endswith(end)), "")
+    parts = [path.name.removesuffix(ending)]
+    if options.precision not in ("", chosen.precisions[0]):
+        parts.append(options.precision)
+    if options.plugin_op:
+        parts.append("plugin")
+    return path.with_name(".".join(parts) + chosen.suffix)
+
+
+def _check_options(format: str, options: ExportOptions) -> tuple[ExportFormat, ExportOptions]:
+    chosen = find_format(format)
+    precision = options.precision or chosen.precisions[0]
+    if precision not in chosen.precisions:
+        raise unknown_name(f"precision of {format}", precision, chosen.precisions)
+    if options.plugin_op and not chosen.plugin_op:
+        raise UserError(f"--plugin-op is for onnx and tensorrt, not for {format}")
+    if options.calibration and not chosen.calibration:
+        raise UserError(f"--calibration is for int8, not for {format}")
+    return chosen, replace(options, precision=precision)

@@ -36,11 +36,6 @@ class Int8Net:
     agreement: Agreement
     """With the float32 net, on positions that were not calibrated with."""
 
-    def describe(self) -> str:
-        """One line."""
-        kept = f"; in float32: {', '.join(self.kept)}" if self.kept else ""
-        return self.agreement.describe() + kept
-
 
 def quantize_net(
     model: onnx.ModelProto, game: "Game", encoding: str, *, calibration: Sequence[Path] = ()

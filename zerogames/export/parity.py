@@ -1,6 +1,8 @@
-"""Whether an exported net still says what the net says."""
+"""Whether an exported net gives the answers of the net."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
@@ -13,7 +15,7 @@ from zerogames.nets.model import Model
 
 @dataclass(frozen=True, kw_only=True)
 class Tolerance:
-    """The largest differences that are let pass."""
+    """The largest differences that are allowed."""
 
     logits: float
     """Of policy logits and moves left, relative to 1 + the largest number among the right ones."""
@@ -42,15 +44,16 @@ class Parity:
     """Share of positions with the same best action."""
 
     def describe(self) -> str:
-        """One line."""
-        text = f"policy logits {self.policy:.2g} (of {self.policy_scale - 1:.3g}), "
+        """Describe the differences in one line."""
+        text = f"largest differences from torch on {self.positions} positions: "
+        text += f"policy logits {self.policy:.2g} (of {self.policy_scale - 1:.3g}), "
         text += f"win-draw-loss {self.wdl:.2g}"
         if self.moves_left is not None:
             text += f", moves left {self.moves_left:.2g}"
         return f"{text}; same best action {self.same_best:.1%}"
 
-    def check(self, tolerance: Tolerance) -> None:
-        """Raise `UserError` if a difference is larger than the tolerance, or not a number."""
+    def check(self, tolerance: Tolerance) -> Self:
+        """Raise `ExportDiffers` if a difference is larger than the tolerance, or not a number."""
         parts = [
             ("policy logits", self.policy, tolerance.logits * self.policy_scale),
             ("win-draw-loss", self.wdl, tolerance.probability),
@@ -63,11 +66,20 @@ class Parity:
             if not value <= allowed  # also for NaN
         ]
         if wrong:
-            raise UserError(f"the export differs from the net: {', '.join(wrong)}; not written")
+            raise ExportDiffers(self, wrong)
+        return self
+
+
+class ExportDiffers(UserError):
+    """An export does not give the net's answers."""
+
+    def __init__(self, parity: Parity, wrong: Sequence[str]) -> None:
+        super().__init__(f"the export differs from the net: {', '.join(wrong)}; not written")
+        self.parity = parity
 
 
 def torch_answers(model: Model, planes: NDArray[np.float32], *, batch: int = 64) -> Evaluation:
-    """What the net itself says, in float32."""
+    """Evaluate positions with the net itself, in float32."""
     model.eval()
     parts = []
     with torch.inference_mode():

@@ -1,18 +1,17 @@
 """`zerogames export --format tensorrt`: an engine for the GPU of this machine.
 
-Where TensorRT or the GPU is missing the ONNX file is written instead, and the exit code says that
-no engine was built.
+Where TensorRT or the GPU is missing, the ONNX file is written instead and the report says that no
+engine was built.
 """
 
 import hashlib
-import sys
 import time
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
 from zerogames_kernels.sources import source_folder
 
-from zerogames.atomic import write_bytes_atomically
 from zerogames.cache import cache_folder
 from zerogames.errors import UserError
 from zerogames.export.engine import (
@@ -23,14 +22,13 @@ from zerogames.export.engine import (
     plugin_library,
     write_engine,
 )
-from zerogames.export.formats import ExportFormat, ExportRequest
+from zerogames.export.formats import ExportFormat
 from zerogames.export.metadata import describe_export
-from zerogames.export.onnx_format import check_evaluation, make_checked_onnx, report_file, say
-from zerogames.export.parity import torch_answers
+from zerogames.export.onnx_format import describe_file, make_checked_onnx, write_checked
+from zerogames.export.parity import TOLERANCES, Parity, compare, torch_answers
 from zerogames.export.positions import random_positions
+from zerogames.export.request import ExportReport, ExportRequest
 
-NOT_BUILT = 1
-"""Exit code."""
 TIMED_CALLS = 50
 
 
@@ -41,9 +39,10 @@ def find_gpu() -> str:
     return torch.cuda.get_device_name() if torch.cuda.is_available() else ""
 
 
-def write_tensorrt(request: ExportRequest) -> int:
+def write_tensorrt(request: ExportRequest) -> ExportReport:
     """Build, run, check, time and write an engine; or say what is missing."""
-    library = request.plugin_library or plugin_library()
+    options = request.options
+    library = options.plugin_library or plugin_library()
     gpu = find_gpu()
     missing = [] if gpu else ["an NVIDIA GPU that torch can use"]
     trt: ModuleType | None = None
@@ -51,67 +50,72 @@ def write_tensorrt(request: ExportRequest) -> int:
         trt = load_module("tensorrt")
     except UserError as error:
         missing.append(str(error).removeprefix("missing "))
-    if request.plugin_op and not library.is_file():
+    if options.plugin_op and not library.is_file():
         missing.append(f"the compiled plugin {library}")
-    model = make_checked_onnx(request, board_op=request.plugin_op)
+    checked = make_checked_onnx(request, board_op=options.plugin_op)
     if trt is None or missing:
-        path = request.out.with_suffix(".onnx")
-        write_bytes_atomically(path, model.SerializeToString())
-        report_file(request, model, path)
-        say(request, f"sources of the plugin for masked layers: {source_folder('tensorrt')}")
-        print(f"no engine was built; missing: {', '.join(missing)}", file=sys.stderr)
-        return NOT_BUILT
+        report = write_checked(request, checked, request.out.with_suffix(".onnx"))
+        note = f"sources of the plugin for masked layers: {source_folder('tensorrt')}"
+        return replace(report, notes=(note,), missing=tuple(missing))
 
-    if request.plugin_op:
+    if options.plugin_op:
         load_plugin(trt, library)
     cache = cache_folder() / f"tensorrt-{trt.__version__}-{gpu.replace(' ', '-')}.timing"
     cache.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    engine = build_engine(trt, model, request.batch, timing_cache=cache)
-    seconds = time.perf_counter() - start
-    save_engine(request, engine, builder="tensorrt", version=trt.__version__, run=True)
-    say(request, f"built for {gpu} in {seconds:.1f} s")
-    return 0
+    engine = build_engine(trt, checked.model, request.batch, timing_cache=cache)
+    note = f"built for {gpu} in {time.perf_counter() - start:.1f} s"
+    return save_engine(request, engine, f"tensorrt {trt.__version__}", run=True, note=note)
 
 
 def save_engine(
-    request: ExportRequest, engine: bytes, *, builder: str, version: str, run: bool
-) -> None:
-    """Write an engine and its description; `run` it first where there is a GPU."""
+    request: ExportRequest, engine: bytes, builder: str, *, run: bool, note: str
+) -> ExportReport:
+    """Write an engine and its description; `run` it first where there is a GPU.
+
+    Args:
+        request: What was asked for.
+        engine: What was built.
+        builder: The name and the version of the program that built it.
+        run: Whether there is a GPU.
+        note: A sentence for the report.
+    """
+    precision, (name, version) = request.options.precision, builder.split()
+    batch = request.batch
     info = EngineInfo(
-        builder=builder,
+        builder=name,
         builder_version=version,
         sha256=hashlib.sha256(engine).hexdigest(),
-        batch=(request.batch.smallest, request.batch.best, request.batch.largest),
-        plugin=request.plugin_op,
-        net=describe_export(request.model, request.game, request.info, precision=request.precision),
+        batch=(batch.smallest, batch.best, batch.largest),
+        plugin=request.options.plugin_op,
+        net=describe_export(request.model, request.game, request.info, precision=precision),
     )
-    if run:
-        try_engine(request, engine, info)
+    parity, rate = try_engine(request, engine, info) if run else (None, 0.0)
     write_engine(request.out, engine, info)
-    say(
-        request,
-        f"{request.out}: {request.info.name} for {request.game.spec.identity}, "
-        f"{request.precision}, {len(engine) / 1e6:.1f} MB, {builder} {version}",
+    speed = [f"{rate:,.0f} positions/s in batches of {batch.best}"] if run else []
+    return ExportReport(
+        path=request.out,
+        content=f"{describe_file(request, len(engine))}, {builder}",
+        parity=parity,
+        notes=(*speed, note),
     )
 
 
-def try_engine(request: ExportRequest, engine: bytes, info: EngineInfo) -> None:
-    """Run an engine on the GPU: compare its answers with torch's, and time it."""
+def try_engine(request: ExportRequest, engine: bytes, info: EngineInfo) -> tuple[Parity, float]:
+    """Run an engine on the GPU: compare its answers with torch's, and measure positions/s."""
     from zerogames.export.engine_run import EngineNet
 
-    net = EngineNet(engine, info)
-    encoding = request.model.spec.encoding
-    planes = random_positions(request.game, encoding, request.positions)
-    check_evaluation(request, net.evaluate(planes), torch_answers(request.model, planes))
+    net, options = EngineNet(engine, info), request.options
+    planes = random_positions(request.game, request.model.spec.encoding, options.positions)
+    answers = torch_answers(request.model, planes)
+    parity = compare(net.evaluate(planes), answers).check(TOLERANCES[options.precision])
     size = request.batch.best
     batch = np.ascontiguousarray(np.resize(planes, (size, *planes.shape[1:])))
     net.evaluate(batch)
     start = time.perf_counter()
     for _ in range(TIMED_CALLS):
         net.evaluate(batch)
-    rate = TIMED_CALLS * size / (time.perf_counter() - start)
-    say(request, f"{rate:,.0f} positions/s in batches of {size}")
+    return parity, TIMED_CALLS * size / (time.perf_counter() - start)
 
 
 FORMAT = ExportFormat(

@@ -5,26 +5,28 @@ GPU. It has no plugins: masked layers are plain convolutions.
 """
 
 import time
+from dataclasses import replace
 
 from zerogames.export.engine import build_engine, load_module
-from zerogames.export.formats import ExportFormat, ExportRequest
-from zerogames.export.onnx_format import make_checked_onnx, say
+from zerogames.export.formats import ExportFormat
+from zerogames.export.onnx_format import make_checked_onnx
+from zerogames.export.request import ExportReport, ExportRequest
 from zerogames.export.tensorrt_format import find_gpu, save_engine
 
 
-def write_rtx(request: ExportRequest) -> int:
+def write_rtx(request: ExportRequest) -> ExportReport:
     """Build an engine, run it if there is a GPU, and write it."""
     trt = load_module("tensorrt-rtx")
-    model = make_checked_onnx(request, board_op=False)
+    model, parity = make_checked_onnx(request, board_op=False)
     start = time.perf_counter()
     engine = build_engine(trt, model, request.batch)
-    seconds = time.perf_counter() - start
-    gpu = find_gpu()
-    save_engine(request, engine, builder="tensorrt-rtx", version=trt.__version__, run=bool(gpu))
-    say(request, f"built in {seconds:.1f} s")
-    if not gpu:
-        say(request, "not run: there is no NVIDIA GPU here; the answers above are onnxruntime's")
-    return 0
+    note = f"built in {time.perf_counter() - start:.1f} s"
+    run, builder = bool(find_gpu()), f"tensorrt-rtx {trt.__version__}"
+    report = save_engine(request, engine, builder, run=run, note=note)
+    if run:
+        return report
+    unchecked = "not run: there is no NVIDIA GPU here; the answers compared are onnxruntime's"
+    return replace(report, parity=parity, notes=(*report.notes, unchecked))
 
 
 FORMAT = ExportFormat(suffix=".rtx.engine", write=write_rtx, precisions=("fp32", "fp16"))

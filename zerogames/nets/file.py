@@ -6,7 +6,7 @@ all.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -33,6 +33,19 @@ def describe_heads(spec: NetSpec) -> dict[str, str]:
     return heads
 
 
+def describe_net(model: Model) -> NetInfo:
+    """Return what the file of a net without training says."""
+    spec = model.spec
+    random = spec.kernel == "rng"
+    return NetInfo(
+        name=spec.name,
+        game=spec.game,
+        encoding=spec.encoding,
+        heads=describe_heads(spec),
+        patterns=[[list(p.offsets) for p in groups] for groups in model.patterns] if random else [],
+    )
+
+
 def save_net(
     path: str | Path,
     model: Model,
@@ -42,17 +55,8 @@ def save_net(
     data_licence: str = "",
 ) -> None:
     """Write a net; a reader sees the old file or the whole new one, never a part."""
-    spec = model.spec
-    random = spec.kernel == "rng"
-    info = NetInfo(
-        name=spec.name,
-        game=spec.game,
-        encoding=spec.encoding,
-        heads=describe_heads(spec),
-        step=step,
-        metrics=dict(metrics or {}),
-        data_licence=data_licence,
-        patterns=[[list(p.offsets) for p in groups] for groups in model.patterns] if random else [],
+    info = replace(
+        describe_net(model), step=step, metrics=dict(metrics or {}), data_licence=data_licence
     )
     tensors = {
         name: tensor.detach().to("cpu", torch.float32).contiguous()

@@ -61,12 +61,13 @@ class NetSource:
             seed: Decides the weights of a new net.
         """
         from zerogames.nets import build_model, load_net
+        from zerogames.nets.file import describe_net
 
         if self.path is not None:
             return load_net(resolve_net(self.path), game=self.game)
         assert self.game is not None
         model = build_model(self.game.parse_net(self.name), self.game, seed=seed).eval()
-        return model, describe_new_net(model)
+        return model, describe_net(model)
 
     def file(self) -> Path:
         """A file of ours; that of a new or foreign net is made once and cached."""
@@ -167,16 +168,6 @@ def shipped_net(game: Game) -> Path | None:
             if _fit(net, game) == fit:
                 return net
     return None
-
-
-def describe_new_net(model: "Model") -> NetInfo:
-    """Return what the file of a net without training would say."""
-    from zerogames.nets.file import describe_heads
-
-    spec = model.spec
-    return NetInfo(
-        name=spec.name, game=spec.game, encoding=spec.encoding, heads=describe_heads(spec)
-    )
 
 
 def _known_net(game: Game, word: str, runs: Path) -> NetSource | None:

@@ -12,11 +12,12 @@ from onnx import helper
 
 from zerogames.atomic import write_bytes_atomically
 from zerogames.errors import UserError
-from zerogames.export.formats import ExportFormat, ExportRequest
+from zerogames.export.formats import ExportFormat
 from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLICY, OUTPUT_WDL
-from zerogames.export.onnx_format import check_evaluation, make_checked_onnx, say
-from zerogames.export.parity import Tolerance, torch_answers
+from zerogames.export.onnx_format import make_checked_onnx
+from zerogames.export.parity import Parity, Tolerance, compare, torch_answers
 from zerogames.export.positions import random_positions
+from zerogames.export.request import ExportReport, ExportRequest
 from zerogames_chess.lc0.network import MAGIC, format_net, parse_net
 from zerogames_chess.lc0.transfer import DEFAULT_LICENCE, SUFFIXES, from_lc0, to_lc0
 from zerogames_chess.lc0.wire import Message, bytes_field, fixed32_field, integer_field
@@ -28,7 +29,7 @@ ONNX_VERSION = (0, 28, 0)
 FLOAT = 1
 
 
-def write(request: ExportRequest) -> int:
+def write(request: ExportRequest) -> ExportReport:
     """Write a residual net as weights, any other chess net as ONNX inside a weights file."""
     if not str(request.out).endswith(SUFFIXES):
         raise UserError(f"{request.out}: an Lc0 file is called .pb.gz")
@@ -39,50 +40,51 @@ def write(request: ExportRequest) -> int:
             "with lc0-classic"
         )
     try:
-        content = _weights(request)
+        content, parity = _weights(request)
         form = "weights (linear16)"
     except _NoWeightsForm as reason:
-        content = _onnx_inside(request)
-        form = f"ONNX inside, {request.precision} ({reason})"
+        content, parity = _onnx_inside(request)
+        form = f"ONNX inside, {request.options.precision} ({reason})"
     packed = gzip.compress(content, compresslevel=6, mtime=0)
     write_bytes_atomically(request.out, packed if request.out.suffix == ".gz" else content)
     size = request.out.stat().st_size / 1e6
-    say(request, f"{request.out}: {spec.name}, {size:.1f} MB, {form}")
-    return 0
+    return ExportReport(
+        path=request.out, content=f"{spec.name}, {size:.1f} MB, {form}", parity=parity
+    )
 
 
 class _NoWeightsForm(Exception):
     """Lc0 has no weights for this architecture."""
 
 
-def _weights(request: ExportRequest) -> bytes:
+def _weights(request: ExportRequest) -> tuple[bytes, Parity]:
     try:
         net = to_lc0(request.model)
     except UserError as error:
         raise _NoWeightsForm(str(error).partition(": ")[2].partition(";")[0]) from None
-    if request.precision != "fp32":
+    if request.options.precision != "fp32":
         raise UserError("Lc0's weights have one precision; leave out --precision")
     content = format_net(
         replace(net, training_steps=request.info.step, licence=_licence(request)), "linear16"
     )
     read_back = from_lc0(parse_net(Message(content)))
-    planes = random_positions(request.game, request.model.spec.encoding, request.positions)
+    planes = random_positions(request.game, request.model.spec.encoding, request.options.positions)
     ours, right = torch_answers(read_back, planes), torch_answers(request.model, planes)
-    check_evaluation(request, ours, right, LINEAR16)
-    return content
+    return content, compare(ours, right).check(LINEAR16)
 
 
-def _onnx_inside(request: ExportRequest) -> bytes:
-    model = make_checked_onnx(request, board_op=False)
+def _onnx_inside(request: ExportRequest) -> tuple[bytes, Parity]:
+    model, parity = make_checked_onnx(request, board_op=False)
     moves_left = request.model.spec.moves_left
     if moves_left:
         _make_column(model)
-    return format_onnx_net(
+    content = format_onnx_net(
         model.SerializeToString(),
         moves_left=moves_left,
         training_steps=request.info.step,
         licence=_licence(request),
     )
+    return content, parity
 
 
 def _licence(request: ExportRequest) -> str:
