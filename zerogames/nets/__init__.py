@@ -1,8 +1,8 @@
 """Nets: names and specs (without torch), blocks, heads, the model, losses and the net file."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from zerogames.lazy import import_on_use
 from zerogames.nets.spec import NetSpec
 
 if TYPE_CHECKING:
@@ -13,16 +13,20 @@ if TYPE_CHECKING:
     from zerogames.nets.names import parse_net_name
     from zerogames.nets.net_info import NetInfo, read_net_info
     from zerogames.nets.summary import Summary, summarize
-
-_MODULES = {
-    "file": ("load_net", "load_weights", "save_net"),
-    "folding": ("fold_norms",),
-    "losses": ("Losses", "Metrics", "Targets", "compute_losses", "compute_metrics"),
-    "model": ("Model", "Output", "build_model", "win_draw_loss"),
-    "names": ("parse_net_name",),
-    "net_info": ("NetInfo", "read_net_info"),
-    "summary": ("Summary", "summarize"),
-}
+else:
+    # Games import the names of nets; torch is loaded only where a net is made.
+    __getattr__, __dir__ = import_on_use(
+        __name__,
+        {
+            "file": ("load_net", "load_weights", "save_net"),
+            "folding": ("fold_norms",),
+            "losses": ("Losses", "Metrics", "Targets", "compute_losses", "compute_metrics"),
+            "model": ("Model", "Output", "build_model", "win_draw_loss"),
+            "names": ("parse_net_name",),
+            "net_info": ("NetInfo", "read_net_info"),
+            "summary": ("Summary", "summarize"),
+        },
+    )
 
 __all__ = [
     "Losses",
@@ -45,11 +49,3 @@ __all__ = [
     "summarize",
     "win_draw_loss",
 ]
-
-
-def __getattr__(name: str) -> object:
-    # Games import the names of nets; torch is loaded only where a net is made.
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"zerogames.nets.{module}"), name)
-    raise AttributeError(f"module 'zerogames.nets' has no attribute '{name}'")

@@ -1,7 +1,8 @@
 """Tree search of one position, pools of self-play games, random rollouts, and their settings."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from zerogames.lazy import import_on_use
 
 if TYPE_CHECKING:
     from zerogames.search.finished import FinishedGame, take_finished
@@ -9,14 +10,18 @@ if TYPE_CHECKING:
     from zerogames.search.rollouts import Rollouts, new_rollouts
     from zerogames.search.search import DEFAULT_BATCH, Search, new_search
     from zerogames.search.settings import PoolSettings, SearchPreset, SearchSettings, search_preset
-
-_MODULES = {
-    "finished": ("FinishedGame", "take_finished"),
-    "pool": ("Pool", "new_pool"),
-    "rollouts": ("Rollouts", "new_rollouts"),
-    "search": ("DEFAULT_BATCH", "Search", "new_search"),
-    "settings": ("PoolSettings", "SearchPreset", "SearchSettings", "search_preset"),
-}
+else:
+    # Commands import the settings to show their help; the compiled search is loaded when used.
+    __getattr__, __dir__ = import_on_use(
+        __name__,
+        {
+            "finished": ("FinishedGame", "take_finished"),
+            "pool": ("Pool", "new_pool"),
+            "rollouts": ("Rollouts", "new_rollouts"),
+            "search": ("DEFAULT_BATCH", "Search", "new_search"),
+            "settings": ("PoolSettings", "SearchPreset", "SearchSettings", "search_preset"),
+        },
+    )
 
 __all__ = [
     "DEFAULT_BATCH",
@@ -33,11 +38,3 @@ __all__ = [
     "search_preset",
     "take_finished",
 ]
-
-
-def __getattr__(name: str) -> object:
-    # Commands import the settings to show their help; the compiled search is loaded when used.
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"zerogames.search.{module}"), name)
-    raise AttributeError(f"module 'zerogames.search' has no attribute '{name}'")

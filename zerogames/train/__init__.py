@@ -1,8 +1,8 @@
 """Training: settings, the trainer and its checkpoints, the window over self-play, validation."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from zerogames.lazy import import_on_use
 from zerogames.train.settings import TrainerSettings
 from zerogames.train.window_settings import WindowSettings, window_size
 
@@ -12,14 +12,18 @@ if TYPE_CHECKING:
     from zerogames.train.replay_window import ReplayWindow
     from zerogames.train.trainer import Trainer
     from zerogames.train.validation import validate
-
-_MODULES = {
-    "checkpoint_folder": ("CheckpointFolder", "Resumed"),
-    "distributed": ("LearnJob", "learn", "learn_together"),
-    "replay_window": ("ReplayWindow",),
-    "trainer": ("Trainer",),
-    "validation": ("validate",),
-}
+else:
+    # Settings are read by commands that need no torch.
+    __getattr__, __dir__ = import_on_use(
+        __name__,
+        {
+            "checkpoint_folder": ("CheckpointFolder", "Resumed"),
+            "distributed": ("LearnJob", "learn", "learn_together"),
+            "replay_window": ("ReplayWindow",),
+            "trainer": ("Trainer",),
+            "validation": ("validate",),
+        },
+    )
 
 __all__ = [
     "CheckpointFolder",
@@ -34,11 +38,3 @@ __all__ = [
     "validate",
     "window_size",
 ]
-
-
-def __getattr__(name: str) -> object:
-    # Settings are read by commands that need no torch.
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"zerogames.train.{module}"), name)
-    raise AttributeError(f"module 'zerogames.train' has no attribute '{name}'")
