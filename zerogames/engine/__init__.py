@@ -2,6 +2,7 @@
 
 from zerogames.engine.clock import Budget, TimeLeft, TimeManager, move_time_budget
 from zerogames.engine.score import centipawns
+from zerogames.engine.selfplay import play_games
 from zerogames.engine.thinker import Thinker
 from zerogames.engine.thought import MoveThought, ThinkLimits, Thought
 
@@ -15,4 +16,5 @@ __all__ = [
     "TimeManager",
     "centipawns",
     "move_time_budget",
+    "play_games",
 ]
