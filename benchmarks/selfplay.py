@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 from measure import report
-from zerogames_selfplay.command import read_arguments
-from zerogames_selfplay.lane import Share
-from zerogames_selfplay.settings import SelfplaySettings
-from zerogames_selfplay.worker import Worker
+from zerogames_selfplay.commands.selfplay import read_arguments
+from zerogames_selfplay.players.lane import Share
+from zerogames_selfplay.players.settings import SelfplaySettings
+from zerogames_selfplay.players.worker import Worker
 
 import zerogames
 from zerogames.evaluate import open_evaluator
@@ -63,7 +63,7 @@ def worker_rate(settings: SelfplaySettings, net: Path, folder: Path, seconds: fl
 
 def ray_rate(settings: SelfplaySettings, net: Path, folder: Path, seconds: float) -> float:
     """Evaluations per second of Ray workers."""
-    from zerogames_selfplay.ray_workers import RayWorkers
+    from zerogames_selfplay.ray.players import RayWorkers
 
     players = RayWorkers(settings, net=net, folder=folder, prefix="x", seed=1)
     while len(players.pids()) < settings.workers or players.counts().evaluations == 0:

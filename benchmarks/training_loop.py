@@ -14,9 +14,9 @@ from pathlib import Path
 
 from measure import report
 from rich.console import Console
-from zerogames_selfplay.training.command import read_arguments, run_training
-from zerogames_selfplay.training.journal import METRICS_NAME, read_lines
-from zerogames_selfplay.training.settings import TrainSettings
+from zerogames_selfplay.commands.train import read_arguments, run_training
+from zerogames_selfplay.loop.metrics import METRICS_NAME, read_lines
+from zerogames_selfplay.loop.settings import TrainSettings
 
 
 def loop_rate(settings: TrainSettings) -> float:

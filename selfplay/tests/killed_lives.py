@@ -12,10 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-import zerogames_selfplay.training.crew  # noqa: F401
+import zerogames_selfplay.loop.crew  # noqa: F401
 from rich.console import Console
-from zerogames_selfplay.training.command import run_training
-from zerogames_selfplay.training.settings import TrainSettings
+from zerogames_selfplay.commands.train import run_training
+from zerogames_selfplay.loop.settings import TrainSettings
 
 import zerogames.evaluate.onnx_
 import zerogames.train.trainer  # noqa: F401

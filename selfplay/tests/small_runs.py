@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from zerogames_selfplay.training.command import run_training
-from zerogames_selfplay.training.folder import steps_in
-from zerogames_selfplay.training.journal import read_lines
-from zerogames_selfplay.training.settings import RatingSettings, TrainSettings
+from zerogames_selfplay.commands.train import run_training
+from zerogames_selfplay.loop.folder import steps_in
+from zerogames_selfplay.loop.metrics import read_lines
+from zerogames_selfplay.loop.settings import RatingSettings, TrainSettings
 
 from zerogames.data.shard import read_shard, shard_paths
 from zerogames.search.settings import PoolSettings, search_preset

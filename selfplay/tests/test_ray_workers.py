@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from zerogames_selfplay.settings import SelfplaySettings
+from zerogames_selfplay.players.settings import SelfplaySettings
 
 from zerogames.data.shard import read_shard
 from zerogames.search.settings import PoolSettings, search_preset
@@ -42,9 +42,9 @@ def local_ray() -> Iterator[None]:
 
 @pytest.mark.usefixtures("local_ray")
 def test_one_actor_plays_the_same_games_as_this_process(tmp_path: Path) -> None:
-    from zerogames_selfplay.lane import Share
-    from zerogames_selfplay.ray_workers import RayWorkers
-    from zerogames_selfplay.worker import Worker
+    from zerogames_selfplay.players.lane import Share
+    from zerogames_selfplay.players.worker import Worker
+    from zerogames_selfplay.ray.players import RayWorkers
 
     wanted = settings(tmp_path, games=20, workers=1, lanes=1)
     here = Worker(
@@ -72,7 +72,7 @@ def test_one_actor_plays_the_same_games_as_this_process(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("local_ray")
 def test_a_killed_actor_is_replaced_and_the_counts_add_up(tmp_path: Path) -> None:
-    from zerogames_selfplay.ray_workers import RayWorkers
+    from zerogames_selfplay.ray.players import RayWorkers
 
     players = RayWorkers(settings(tmp_path), net=None, folder=tmp_path, prefix="0000", seed=1)
     killed = False
@@ -97,7 +97,7 @@ def test_a_killed_actor_is_replaced_and_the_counts_add_up(tmp_path: Path) -> Non
 
 def test_a_killed_node_takes_nothing_with_it(tmp_path: Path) -> None:
     from ray.cluster_utils import Cluster
-    from zerogames_selfplay.ray_workers import RayWorkers
+    from zerogames_selfplay.ray.players import RayWorkers
 
     ray.shutdown()
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})

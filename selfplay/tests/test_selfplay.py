@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
-from zerogames_selfplay.command import read_arguments, run_selfplay
-from zerogames_selfplay.lane import Share
-from zerogames_selfplay.settings import SelfplaySettings
-from zerogames_selfplay.worker import lane_share
+from zerogames_selfplay.commands.selfplay import read_arguments, run_selfplay
+from zerogames_selfplay.players.lane import Share
+from zerogames_selfplay.players.settings import SelfplaySettings
+from zerogames_selfplay.players.worker import lane_share
 
 import zerogames
 from zerogames.cli import main

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from small_runs import check_sums, tiny, train
-from zerogames_selfplay.training.command import read_arguments
-from zerogames_selfplay.training.folder import read_run_settings, steps_in
-from zerogames_selfplay.training.journal import read_lines
-from zerogames_selfplay.training.panel import TrainPanel, sparkline
-from zerogames_selfplay.training.settings import GateSettings, RatingSettings
-from zerogames_selfplay.training.status import Status
+from zerogames_selfplay.commands.train import read_arguments
+from zerogames_selfplay.loop.display import TrainPanel, sparkline
+from zerogames_selfplay.loop.folder import read_run_settings, steps_in
+from zerogames_selfplay.loop.metrics import read_lines
+from zerogames_selfplay.loop.settings import GateSettings, RatingSettings
+from zerogames_selfplay.loop.status import Status
 
 from zerogames.errors import UserError
 from zerogames.nets import load_net

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from small_runs import check_sums, tiny, train
-from zerogames_selfplay.training.folder import steps_in
-from zerogames_selfplay.training.journal import read_lines
+from zerogames_selfplay.loop.folder import steps_in
+from zerogames_selfplay.loop.metrics import read_lines
 
 from zerogames.cli import main
 from zerogames.config import to_table

@@ -8,7 +8,6 @@ from zerogames.train.window_settings import WindowSettings, window_size
 
 if TYPE_CHECKING:
     from zerogames.train.checkpoint_folder import CheckpointFolder, Resumed
-    from zerogames.train.distributed import LearnJob, learn, learn_together
     from zerogames.train.replay_window import ReplayWindow
     from zerogames.train.trainer import Trainer
     from zerogames.train.validation import validate
@@ -18,7 +17,6 @@ else:
         __name__,
         {
             "checkpoint_folder": ("CheckpointFolder", "Resumed"),
-            "distributed": ("LearnJob", "learn", "learn_together"),
             "replay_window": ("ReplayWindow",),
             "trainer": ("Trainer",),
             "validation": ("validate",),
@@ -27,14 +25,11 @@ else:
 
 __all__ = [
     "CheckpointFolder",
-    "LearnJob",
     "ReplayWindow",
     "Resumed",
     "Trainer",
     "TrainerSettings",
     "WindowSettings",
-    "learn",
-    "learn_together",
     "validate",
     "window_size",
 ]

@@ -9,8 +9,8 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from zerogames_selfplay.counts import Counts
-from zerogames_selfplay.settings import SelfplaySettings
+from zerogames_selfplay.players.counts import Counts
+from zerogames_selfplay.players.settings import SelfplaySettings
 
 _LINE_INTERVAL_S = 10.0
 """Without a terminal a line is printed so often."""

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import ray
 
-from zerogames_selfplay.ray_workers import RayWorkers, start_ray
-from zerogames_selfplay.seeds import derive_seed
-from zerogames_selfplay.training.crew import Crew
-from zerogames_selfplay.training.folder import TrainFolder
-from zerogames_selfplay.training.loop import Players, adopt_if_good, note_best, train_in_turns
-from zerogames_selfplay.training.ray_learner import RayLearner
-from zerogames_selfplay.training.ray_rater import RayJudge
-from zerogames_selfplay.training.run import Run
-from zerogames_selfplay.training.settings import TrainSettings
+from zerogames_selfplay.loop.crew import Crew
+from zerogames_selfplay.loop.driver import Players, adopt_if_good, note_best, train_in_turns
+from zerogames_selfplay.loop.folder import TrainFolder
+from zerogames_selfplay.loop.run_state import Run
+from zerogames_selfplay.loop.settings import TrainSettings
+from zerogames_selfplay.players.seeds import derive_seed
+from zerogames_selfplay.ray.learner import RayLearner
+from zerogames_selfplay.ray.players import RayWorkers, start_ray
+from zerogames_selfplay.ray.rater import RayJudge
 
 _CALL_S = 0.2
 """Workers report so often: short, since a pause waits for it."""

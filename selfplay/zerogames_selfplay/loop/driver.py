@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from zerogames_selfplay.counts import Counts
-from zerogames_selfplay.training.learner import Glance, LearnerReport
-from zerogames_selfplay.training.run import Run
+from zerogames_selfplay.loop.learner import Glance, LearnerReport
+from zerogames_selfplay.loop.run_state import Run
+from zerogames_selfplay.players.counts import Counts
 
 _POLL_S = 0.05
 _SHOW_STEPS = 20

@@ -17,10 +17,10 @@ from ray.exceptions import RayActorError, RayTaskError
 
 from zerogames.errors import UserError
 from zerogames.registry import get_game
-from zerogames_selfplay.ray_workers import task_cause
-from zerogames_selfplay.training.folder import TrainFolder
-from zerogames_selfplay.training.learner import Glance, Learner, LearnerReport
-from zerogames_selfplay.training.settings import TrainSettings
+from zerogames_selfplay.loop.folder import TrainFolder
+from zerogames_selfplay.loop.learner import Glance, Learner, LearnerReport
+from zerogames_selfplay.loop.settings import TrainSettings
+from zerogames_selfplay.ray.players import task_cause
 
 T = TypeVar("T")
 

@@ -17,18 +17,18 @@ from zerogames.identity import split_identity
 from zerogames.registry import get_game
 from zerogames.runs.signals import stop_on_signals
 from zerogames.search.settings import search_preset
-from zerogames_selfplay.training.folder import (
+from zerogames_selfplay.loop.display import print_train_summary
+from zerogames_selfplay.loop.folder import (
     TrainFolder,
     open_folder,
     read_run_settings,
     run_path,
 )
-from zerogames_selfplay.training.panel import print_train_summary
-from zerogames_selfplay.training.run import Run
-from zerogames_selfplay.training.settings import TrainSettings
+from zerogames_selfplay.loop.run_state import Run
+from zerogames_selfplay.loop.settings import TrainSettings
 
 if TYPE_CHECKING:
-    from zerogames_selfplay.training.crew import Crew
+    from zerogames_selfplay.loop.crew import Crew
 
 _LIMITS = ("steps", "generations", "forever")
 
@@ -107,8 +107,8 @@ def run_training(settings: TrainSettings, console: Console) -> int:
 
 
 def _train(settings: TrainSettings, game: Game, folder: TrainFolder, console: Console) -> int:
-    from zerogames_selfplay.training.crew import crew_for
-    from zerogames_selfplay.training.loop import note_best
+    from zerogames_selfplay.loop.crew import crew_for
+    from zerogames_selfplay.loop.driver import note_best
 
     with crew_for(settings, game, folder) as crew:
         learner = crew.learner

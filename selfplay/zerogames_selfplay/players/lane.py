@@ -10,8 +10,8 @@ from zerogames.data import GameRecord
 from zerogames.evaluate import Evaluator
 from zerogames.game import Game, State
 from zerogames.search import Pool, new_pool, take_finished
-from zerogames_selfplay.counts import Counts
-from zerogames_selfplay.settings import SelfplaySettings
+from zerogames_selfplay.players.counts import Counts
+from zerogames_selfplay.players.settings import SelfplaySettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,13 +18,13 @@ from zerogames.errors import UserError
 from zerogames.identity import split_identity
 from zerogames.registry import get_game
 from zerogames.search.settings import search_preset
-from zerogames_selfplay.counts import Counts
-from zerogames_selfplay.lane import Share
-from zerogames_selfplay.panel import Panel, print_summary
-from zerogames_selfplay.run_folder import RunFolder, open_run, provide_net
-from zerogames_selfplay.seeds import derive_seed
-from zerogames_selfplay.settings import SelfplaySettings
-from zerogames_selfplay.worker import Worker
+from zerogames_selfplay.players.counts import Counts
+from zerogames_selfplay.players.display import Panel, print_summary
+from zerogames_selfplay.players.lane import Share
+from zerogames_selfplay.players.run_folder import RunFolder, open_run, provide_net
+from zerogames_selfplay.players.seeds import derive_seed
+from zerogames_selfplay.players.settings import SelfplaySettings
+from zerogames_selfplay.players.worker import Worker
 
 DEFAULT_PRESET = "selfplay"
 
@@ -128,7 +128,7 @@ def _start(settings: SelfplaySettings, run: RunFolder, net: Path | None) -> Play
     seed = derive_seed(settings.seed, run.session)
     prefix = f"{run.session:04d}"
     if settings.workers or settings.ray_address:
-        from zerogames_selfplay.ray_workers import RayWorkers
+        from zerogames_selfplay.ray.players import RayWorkers
 
         return RayWorkers(settings, net=net, folder=run.shards, prefix=prefix, seed=seed)
     share = Share(first=0, step=1, games=settings.games, seed=seed)

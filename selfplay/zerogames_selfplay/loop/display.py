@@ -10,9 +10,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from zerogames_selfplay.panel import results_text
-from zerogames_selfplay.training.folder import TrainFolder
-from zerogames_selfplay.training.status import Status
+from zerogames_selfplay.loop.folder import TrainFolder
+from zerogames_selfplay.loop.status import Status
+from zerogames_selfplay.players.display import results_text
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 40

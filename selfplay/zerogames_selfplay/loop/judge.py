@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Protocol
 
 from zerogames.arena.results import Wdl
-from zerogames_selfplay.training.rating import Rater
-from zerogames_selfplay.training.run import Run
-from zerogames_selfplay.training.settings import GateSettings
+from zerogames_selfplay.loop.rating import Rater
+from zerogames_selfplay.loop.run_state import Run
+from zerogames_selfplay.loop.settings import GateSettings
 
 
 class Judge(Protocol):

@@ -27,7 +27,7 @@ from zerogames.arena.results import Pentanomial, Tally, Wdl, tally
 from zerogames.engine.choice import read_net_spec
 from zerogames.evaluate import open_evaluator
 from zerogames.game import Game
-from zerogames_selfplay.training.settings import (
+from zerogames_selfplay.loop.settings import (
     GateSettings,
     RatingSettings,
     TrainSettings,

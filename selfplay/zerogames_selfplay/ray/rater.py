@@ -10,10 +10,10 @@ from ray.exceptions import RayActorError, RayTaskError
 
 from zerogames.arena.results import Tally, Wdl
 from zerogames.registry import get_game
-from zerogames_selfplay.ray_workers import task_cause
-from zerogames_selfplay.training.rating import Opponent, Rater
-from zerogames_selfplay.training.run import Run
-from zerogames_selfplay.training.settings import GateSettings, TrainSettings
+from zerogames_selfplay.loop.rating import Opponent, Rater
+from zerogames_selfplay.loop.run_state import Run
+from zerogames_selfplay.loop.settings import GateSettings, TrainSettings
+from zerogames_selfplay.ray.players import task_cause
 
 _POLL_S = 0.5
 

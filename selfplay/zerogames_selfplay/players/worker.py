@@ -12,10 +12,10 @@ from zerogames.errors import UserError
 from zerogames.evaluate import Evaluator, open_evaluator
 from zerogames.game import State, parse_position
 from zerogames.registry import get_game
-from zerogames_selfplay.counts import Counts
-from zerogames_selfplay.lane import Lane, Share
-from zerogames_selfplay.settings import SelfplaySettings
-from zerogames_selfplay.shards import ShardWriter
+from zerogames_selfplay.players.counts import Counts
+from zerogames_selfplay.players.lane import Lane, Share
+from zerogames_selfplay.players.settings import SelfplaySettings
+from zerogames_selfplay.players.shard_writer import ShardWriter
 
 
 class Worker:

@@ -3,8 +3,8 @@
 import time
 from dataclasses import dataclass, field
 
-from zerogames_selfplay.counts import Counts
-from zerogames_selfplay.training.learner import LearnerReport
+from zerogames_selfplay.loop.learner import LearnerReport
+from zerogames_selfplay.players.counts import Counts
 
 
 @dataclass(kw_only=True)

@@ -8,7 +8,7 @@ from zerogames.config import to_table
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.runs import folder
-from zerogames_selfplay.settings import SelfplaySettings
+from zerogames_selfplay.players.settings import SelfplaySettings
 
 KIND = "selfplay"
 

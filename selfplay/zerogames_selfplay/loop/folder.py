@@ -15,7 +15,7 @@ from pathlib import Path
 from zerogames.config import make_settings, to_table
 from zerogames.game import Game
 from zerogames.runs.folder import NET_NAME, default_folder, open_run, read_run
-from zerogames_selfplay.training.settings import TrainSettings
+from zerogames_selfplay.loop.settings import TrainSettings
 
 KIND = "train"
 

@@ -12,23 +12,23 @@ from rich.console import Console
 from zerogames.atomic import write_bytes_atomically
 from zerogames.game import Game
 from zerogames.nets.net_info import read_net_info
-from zerogames_selfplay.counts import Counts
-from zerogames_selfplay.training.folder import TrainFolder, steps_in
-from zerogames_selfplay.training.journal import Journal
-from zerogames_selfplay.training.learner import LearnerReport
-from zerogames_selfplay.training.panel import TrainPanel, generation_line, rating_text
-from zerogames_selfplay.training.rating import (
+from zerogames_selfplay.loop.display import TrainPanel, generation_line, rating_text
+from zerogames_selfplay.loop.folder import TrainFolder, steps_in
+from zerogames_selfplay.loop.learner import LearnerReport
+from zerogames_selfplay.loop.metrics import Journal
+from zerogames_selfplay.loop.rating import (
     Opponent,
     RatingBook,
     choose_opponents,
     rating_anchors,
     rating_line,
 )
-from zerogames_selfplay.training.settings import TrainSettings
-from zerogames_selfplay.training.status import Status
+from zerogames_selfplay.loop.settings import TrainSettings
+from zerogames_selfplay.loop.status import Status
+from zerogames_selfplay.players.counts import Counts
 
 if TYPE_CHECKING:
-    from zerogames_selfplay.training.judge import Judge
+    from zerogames_selfplay.loop.judge import Judge
 
 _FIRST_RATING_S = 5.0
 """What the first rating is expected to cost."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zerogames.game import Game
-from zerogames_selfplay.lane import Share
-from zerogames_selfplay.seeds import derive_seed
-from zerogames_selfplay.training.folder import TrainFolder
-from zerogames_selfplay.training.judge import Judge, JudgeHere
-from zerogames_selfplay.training.learner import Learner
-from zerogames_selfplay.training.loop import Players, Studying, train_in_turns
-from zerogames_selfplay.training.rating import Rater
-from zerogames_selfplay.training.run import Run
-from zerogames_selfplay.training.settings import TrainSettings
-from zerogames_selfplay.worker import Worker
+from zerogames_selfplay.loop.driver import Players, Studying, train_in_turns
+from zerogames_selfplay.loop.folder import TrainFolder
+from zerogames_selfplay.loop.judge import Judge, JudgeHere
+from zerogames_selfplay.loop.learner import Learner
+from zerogames_selfplay.loop.rating import Rater
+from zerogames_selfplay.loop.run_state import Run
+from zerogames_selfplay.loop.settings import TrainSettings
+from zerogames_selfplay.players.lane import Share
+from zerogames_selfplay.players.seeds import derive_seed
+from zerogames_selfplay.players.worker import Worker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Crew:
 def crew_for(settings: TrainSettings, game: Game, folder: TrainFolder) -> Iterator[Crew]:
     """Ray's actors if workers are asked for, else this process."""
     if settings.workers or settings.ray_address:
-        from zerogames_selfplay.training.ray_crew import crew_on_ray
+        from zerogames_selfplay.ray.ray_crew import crew_on_ray
 
         with crew_on_ray(settings, folder) as crew:
             yield crew

@@ -20,9 +20,9 @@ from zerogames.game import Game
 from zerogames.nets import build_model, load_net, save_net
 from zerogames.train import CheckpointFolder, ReplayWindow, Trainer, validate
 from zerogames.train.shard_samples import ShardSamples
-from zerogames_selfplay.seeds import derive_seed
-from zerogames_selfplay.training.folder import TrainFolder
-from zerogames_selfplay.training.settings import TrainSettings
+from zerogames_selfplay.loop.folder import TrainFolder
+from zerogames_selfplay.loop.settings import TrainSettings
+from zerogames_selfplay.players.seeds import derive_seed
 
 SET_ASIDE = "set-aside"
 _VALIDATED = 1024

@@ -19,11 +19,11 @@ from ray.exceptions import RayActorError, RayTaskError
 
 from zerogames.data.shard import read_shard
 from zerogames.errors import UserError
-from zerogames_selfplay.counts import Counts
-from zerogames_selfplay.lane import Share
-from zerogames_selfplay.seeds import derive_seed
-from zerogames_selfplay.settings import SelfplaySettings
-from zerogames_selfplay.worker import Worker
+from zerogames_selfplay.players.counts import Counts
+from zerogames_selfplay.players.lane import Share
+from zerogames_selfplay.players.seeds import derive_seed
+from zerogames_selfplay.players.settings import SelfplaySettings
+from zerogames_selfplay.players.worker import Worker
 
 _CALL_S = 1.0
 """An actor reports so often; one call costs a millisecond."""

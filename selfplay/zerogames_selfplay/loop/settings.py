@@ -6,7 +6,7 @@ from pathlib import Path
 from zerogames.errors import UserError
 from zerogames.search.settings import PoolSettings, SearchSettings, search_preset
 from zerogames.train import TrainerSettings, WindowSettings
-from zerogames_selfplay.settings import SelfplaySettings
+from zerogames_selfplay.players.settings import SelfplaySettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""The commands `zerogames selfplay` and `zerogames train`."""

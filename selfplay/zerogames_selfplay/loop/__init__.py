@@ -1,0 +1,1 @@
+"""The loop of self-play, training and rating."""

@@ -1,0 +1,1 @@
+"""Players: threads that play games against themselves and write the records."""

@@ -1,0 +1,1 @@
+"""Players, learner and rater as Ray actors."""

@@ -1,1 +1,0 @@
-"""The zero loop: self-play, learning and rating together."""
