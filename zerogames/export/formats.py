@@ -8,6 +8,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -60,7 +61,7 @@ def find_format(name: str) -> ExportFormat:
 
 
 def export_net(
-    net: "Model | str | Path",
+    net: "Model | str | PathLike[str]",
     out: str | Path | None = None,
     *,
     format: str = "onnx",
@@ -86,8 +87,8 @@ def export_net(
     chosen, options = _check_options(format, options or ExportOptions())
     if isinstance(game, str):
         game = get_game(game)
-    if isinstance(net, str | Path):
-        source, named = Path(net), str(net)
+    if isinstance(net, str | PathLike):
+        source, named = Path(net), str(Path(net))
         model, info = load_net(resolve_net(source), game=game)
     else:
         source, named = None, net.spec.name

@@ -1,0 +1,101 @@
+"""Games as records: played by a net, read from files, written to files."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zerogames.game import Game
+from zerogames.library.net import Net
+from zerogames.registry import get_game
+from zerogames.search.settings import PoolSettings, SearchSettings, search_preset
+
+if TYPE_CHECKING:
+    from zerogames.data.record import GameRecord
+
+
+def play_games(
+    net: Net,
+    num_games: int | None = None,
+    *,
+    search: SearchSettings | None = None,
+    pool: PoolSettings | None = None,
+    seed: int = 0,
+) -> "Iterator[GameRecord]":
+    """Let a net play games against itself, as the command `selfplay` does.
+
+    Games are played in step, so that the net evaluates one large batch for all of them; each is
+    given out when it ends. They are deterministic for a seed, a net and its threads.
+
+    Args:
+        net: From `load_net`.
+        num_games: How many; by default without an end, until the iterator is closed.
+        search: By default the preset `alphazero` with 100 simulations a move.
+        pool: How many games run in parallel, resignation, random opening moves, and so on.
+        seed: Of everything that is random in the games.
+    """
+    from zerogames.search.finished import take_finished
+    from zerogames.search.pool import new_pool
+
+    evaluator = net.evaluator
+    games = new_pool(
+        net.game,
+        search or search_preset("alphazero", simulations=100),
+        pool or PoolSettings(),
+        encoding=evaluator.encoding,
+        seed=seed,
+        num_games=num_games,
+        needs_observation=evaluator.capabilities.needs_observation,
+    )
+    while not games.done:
+        planes = games.collect()
+        if len(planes):
+            games.apply(*evaluator.evaluate(planes))
+        for finished in take_finished(games):
+            yield finished.record(net.game, net=evaluator.version)
+
+
+def read_games(path: str | Path, game: Game | str) -> "Iterator[GameRecord]":
+    """Read games of a file or folder: shards of self-play, PGN, SGF, or what else the game reads.
+
+    Args:
+        path: A file, a folder, or an archive of files.
+        game: The game or its identity, such as `go:size=9`.
+
+    Raises:
+        UserError: with the name of a file that cannot be read.
+    """
+    from zerogames.data.sources import Source
+
+    game = get_game(game) if isinstance(game, str) else game
+    for found in Source([path], game, on_problem="stop").games():
+        yield found.record()
+
+
+def write_games(path: str | Path, records: "Iterable[GameRecord]") -> int:
+    """Write games to one file; it is whole or absent, whatever happens.
+
+    Args:
+        path: Ends in `.parquet` (a shard, with all that the search found), or in an ending of the
+            game's own record formats, such as `.pgn` or `.sgf`.
+        records: The games, all of one kind.
+
+    Returns:
+        The number of games.
+    """
+    from zerogames.atomic import write_text_atomically
+    from zerogames.data.shard import SUFFIX, write_shard
+    from zerogames.errors import unknown_name
+
+    path, games = Path(path), list(records)
+    if path.suffix == SUFFIX:
+        write_shard(path, games)
+        return len(games)
+    texts = []
+    for record in games:
+        writers = get_game(record.game).writers
+        form = path.suffix.removeprefix(".")
+        if form not in writers:
+            raise unknown_name(f"record format of {record.game}", form, [*writers, SUFFIX[1:]])
+        texts.append(writers[form](record))
+    write_text_atomically(path, "\n".join(texts))
+    return len(games)
