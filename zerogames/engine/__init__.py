@@ -2,7 +2,6 @@
 
 from zerogames.engine.clock import Budget, TimeLeft, TimeManager, move_time_budget
 from zerogames.engine.score import centipawns
-from zerogames.engine.selfplay import play_games
 from zerogames.engine.thinker import Thinker
 from zerogames.engine.thought import MoveThought, ThinkLimits, Thought
 
@@ -16,5 +15,4 @@ __all__ = [
     "TimeManager",
     "centipawns",
     "move_time_budget",
-    "play_games",
 ]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 from zerogames.library.net import Net
 from zerogames.registry import get_game
@@ -11,6 +12,7 @@ from zerogames.search.settings import PoolSettings, SearchSettings, search_prese
 
 if TYPE_CHECKING:
     from zerogames.data.record import GameRecord
+    from zerogames.search.pool import Pool
 
 
 def play_games(
@@ -21,37 +23,44 @@ def play_games(
     pool: PoolSettings | None = None,
     seed: int = 0,
 ) -> "Iterator[GameRecord]":
-    """Let a net play games against itself, as the command `selfplay` does.
+    """Let a net play against itself, as the command `selfplay` does; yield each game as it ends.
 
-    Games are played in step, so that the net evaluates one large batch for all of them; each is
-    given out when it ends. They are deterministic for a seed, a net and its threads.
+    The games are played in step, so that the net evaluates a large batch at a time; short games
+    come first. The same arguments give the same games.
 
     Args:
         net: From `load_net`.
-        num_games: How many; by default without an end, until the iterator is closed.
-        search: By default the preset `alphazero` with 100 simulations a move.
-        pool: How many games run in parallel, resignation, random opening moves, and so on.
-        seed: Of everything that is random in the games.
+        num_games: The number of games; by default without an end, until the iterator is closed.
+        search: The search of each move; by default the preset `gumbel`, 32 simulations.
+        pool: How games begin and end, and how many are played in step.
+        seed: Decides everything that is random.
     """
-    from zerogames.search.finished import take_finished
     from zerogames.search.pool import new_pool
 
+    if num_games is not None and num_games < 0:
+        raise UserError(f"num_games must be 0 or more, not {num_games}")
     evaluator = net.evaluator
     games = new_pool(
         net.game,
-        search or search_preset("alphazero", simulations=100),
+        search or search_preset("gumbel", temperature_plies=20),
         pool or PoolSettings(),
         encoding=evaluator.encoding,
         seed=seed,
         num_games=num_games,
         needs_observation=evaluator.capabilities.needs_observation,
     )
+    return _records(net, games)
+
+
+def _records(net: Net, games: "Pool") -> "Iterator[GameRecord]":
+    from zerogames.search.finished import take_finished
+
     while not games.done:
         planes = games.collect()
         if len(planes):
-            games.apply(*evaluator.evaluate(planes))
+            games.apply(*net.evaluator.evaluate(planes))
         for finished in take_finished(games):
-            yield finished.record(net.game, net=evaluator.version)
+            yield finished.record(net.game, net=net.evaluator.version)
 
 
 def read_games(path: str | Path, game: Game | str) -> "Iterator[GameRecord]":
@@ -67,6 +76,11 @@ def read_games(path: str | Path, game: Game | str) -> "Iterator[GameRecord]":
     from zerogames.data.sources import Source
 
     game = get_game(game) if isinstance(game, str) else game
+    path = Path(path)
+    form = path.suffix.removeprefix(".")
+    if form in game.readers and path.is_file():
+        yield from game.readers[form](path.read_bytes())
+        return
     for found in Source([path], game, on_problem="stop").games():
         yield found.record()
 
@@ -84,7 +98,6 @@ def write_games(path: str | Path, records: "Iterable[GameRecord]") -> int:
     """
     from zerogames.atomic import write_text_atomically
     from zerogames.data.shard import SUFFIX, write_shard
-    from zerogames.errors import unknown_name
 
     path, games = Path(path), list(records)
     if path.suffix == SUFFIX:

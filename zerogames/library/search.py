@@ -75,9 +75,8 @@ def run_search(
     nodes: int = 800,
     lines: int = 1,
     settings: SearchSettings | None = None,
-    seed: int = 0,
 ) -> SearchResult:
-    """Search one position. The result is deterministic for a net with one thread.
+    """Search one position, without noise; deterministic for a net with one thread.
 
     Args:
         net: From `load_net`.
@@ -86,8 +85,7 @@ def run_search(
         nodes: Visits of the root; fewer if the result is proven earlier.
         lines: Number of best moves for which a principal variation is wanted. With more than one,
             the search does not stop early.
-        settings: By default the preset `engine`; see `zerogames.search.search_preset`.
-        seed: Of whatever the settings draw at random; the default settings draw nothing.
+        settings: By default `search_preset("engine")`; `nodes` takes the place of its simulations.
 
     Raises:
         UserError: for text that is no position, or if the game is over there.
@@ -96,7 +94,7 @@ def run_search(
         raise UserError("nodes and lines must be 1 or more")
     state = open_state(net, position)
     settings = settings or search_preset("engine")
-    thinker = Thinker(net.game, net.evaluator, settings=settings, seed=seed)
+    thinker = Thinker(net.game, net.evaluator, settings=settings)
     thinker.set_position(state)
     allowed = root_actions(net.game, state, net.spec)
     thought = thinker.think(ThinkLimits(nodes=nodes, lines=lines, allowed=allowed))
