@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from zerogames.openmp import let_threads_wait_briefly
+from zerogames.openmp import limit_openmp_spinning
 
-let_threads_wait_briefly()  # as the commands do
+limit_openmp_spinning()  # as the commands do
 
 
 def machine() -> str:

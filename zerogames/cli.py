@@ -1,15 +1,18 @@
 """`zerogames COMMAND ...`: finds the command, runs it, and turns mistakes into one line."""
 
-import importlib
+import ast
+import importlib.util
 import os
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
+from importlib.machinery import PathFinder
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from zerogames import commands
 from zerogames.errors import UserError, unknown_name
-from zerogames.openmp import let_threads_wait_briefly
+from zerogames.openmp import limit_openmp_spinning
 
 GROUP = "zerogames.commands"
 Command = Callable[[Sequence[str]], int]
@@ -19,39 +22,49 @@ USAGE_ERROR = 2
 INTERRUPTED = 130
 
 
-def find_commands() -> dict[str, Callable[[], Command]]:
-    """Names of all commands with a loader each; nothing is imported yet."""
-    found: dict[str, Callable[[], Command]] = {}
-    for module in pkgutil.iter_modules(commands.__path__):
-        if not module.name.startswith("_"):
-            found[module.name] = _builtin(module.name)
-    for point in entry_points(group=GROUP):
-        found[point.name] = point.load
+def find_commands() -> dict[str, EntryPoint]:
+    """Return where each command is, by name: ours, then those of plugins; imports none."""
+    own = (
+        EntryPoint(module.name, f"{commands.__name__}.{module.name}:main", GROUP)
+        for module in pkgutil.iter_modules(commands.__path__)
+        if not module.name.startswith("_")
+    )
+    found = {point.name: point for point in (*own, *entry_points(group=GROUP))}
     return dict(sorted(found.items()))
 
 
-def _builtin(name: str) -> Callable[[], Command]:
-    def load() -> Command:
-        command: Command = importlib.import_module(f"{commands.__name__}.{name}").main
-        return command
-
-    return load
-
-
 def usage() -> str:
-    """The help text."""
+    """Return the help text."""
     lines = ["usage: zerogames COMMAND [OPTIONS]", "", "commands:"]
-    for name, load in find_commands().items():
-        purpose = (sys.modules[load().__module__].__doc__ or "").partition("\n")[0]
-        lines.append(f"  {name:<12} {purpose}")
+    for name, point in find_commands().items():
+        lines.append(f"  {name:<12} {read_purpose(point.module)}")
     lines += ["", "`zerogames COMMAND --help` tells more about one."]
     return "\n".join(lines)
+
+
+def read_purpose(module: str) -> str:
+    """Return the first line of a module's docstring, or nothing if it cannot be read.
+
+    The source is read and neither the module nor its packages are imported: commands import torch.
+    """
+    name, *parts = module.split(".")
+    spec = importlib.util.find_spec(name)
+    for part in parts:
+        name = f"{name}.{part}"
+        spec = PathFinder.find_spec(name, spec.submodule_search_locations) if spec else None
+    if spec is None or not (spec.origin or "").endswith(".py"):
+        return ""
+    try:
+        tree = ast.parse(Path(str(spec.origin)).read_bytes())
+    except (OSError, SyntaxError):
+        return ""
+    return (ast.get_docstring(tree) or "").partition("\n")[0]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; exit code 2 for a user's mistake, 130 after Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    let_threads_wait_briefly()
+    limit_openmp_spinning()
     try:
         if not arguments or arguments[0] in ("-h", "--help", "help"):
             print(usage())
@@ -65,7 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         known = find_commands()
         if name not in known:
             raise unknown_name("command", name, known)
-        return known[name]()(rest)
+        command: Command = known[name].load()
+        return command(rest)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return USAGE_ERROR

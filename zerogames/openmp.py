@@ -3,12 +3,13 @@
 import os
 
 
-def let_threads_wait_briefly() -> None:
-    """Call it before torch is loaded; what the user has set stays.
+def limit_openmp_spinning() -> None:
+    """Let waiting threads spin for a tenth of a millisecond; what the user has set stays.
 
-    Threads that spin while they wait take each other's time beside other work on the same cores:
-    training was measured to be six times slower so. Without any spinning it has half of its speed
-    on free cores. A tenth of a millisecond serves both.
+    OpenMP reads these variables of the environment once, when torch loads it, and has no function
+    that sets them: call this before torch is imported. Threads that spin longer take the time of
+    other work on the same cores (training was measured to be six times slower); without any
+    spinning, training has half of its speed on free cores.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ["OMP_WAIT_POLICY"] = "passive"

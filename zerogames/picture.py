@@ -4,11 +4,13 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
+
+if TYPE_CHECKING:
+    from PIL import ImageFont
 
 CELL = 48
 """Pixels (and SVG units) per cell."""
@@ -153,6 +155,8 @@ class BoardPicture:
 
     def rgb(self) -> NDArray[np.uint8]:
         """The same drawing as pixels, twice oversampled."""
+        from PIL import Image, ImageDraw
+
         scale = 2
         rows, columns, height, width = self._geometry()
         image = Image.new("RGB", (width * scale, height * scale), "#ffffff")
@@ -230,7 +234,9 @@ def _rgb(colour: str) -> tuple[int, int, int]:
 
 
 @cache
-def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+def _font(size: int) -> "ImageFont.FreeTypeFont | ImageFont.ImageFont":
+    from PIL import ImageFont
+
     try:
         return ImageFont.truetype("DejaVuSans.ttf", size)  # has the chess figures
     except OSError:
