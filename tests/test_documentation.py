@@ -4,7 +4,24 @@ import doctest
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+
+
+def _name(document: Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+def _anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
+    return {heading.replace(" ", "-") for heading in plain}
 
 
 def test_the_readmes_examples_run() -> None:
@@ -13,11 +30,22 @@ def test_the_readmes_examples_run() -> None:
     assert result.failed == 0
 
 
-def test_links_between_documents_lead_somewhere() -> None:
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    for document in documents:
-        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
-            assert (document.parent / target).exists(), f"{document.name}: {target}"
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", document.read_text()):
+        if target.startswith("https:"):
+            continue
+        name, _, anchor = target.partition("#")
+        page = (document.parent / name).resolve() if name else document
+        assert page.exists(), target
+        assert not anchor or anchor in _anchors(page), target
+
+
+def test_the_index_names_every_page_and_result() -> None:
+    index = (ROOT / "docs" / "index.md").read_text()
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = str(page.relative_to(ROOT / "docs"))
+        assert name == "index.md" or f"({name})" in index, name
 
 
 def test_make_targets_of_the_readme_exist() -> None:
