@@ -30,6 +30,18 @@ def test_the_readmes_examples_run() -> None:
     assert result.failed == 0
 
 
+def test_the_examples_of_the_python_guide_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # The examples write files.
+    monkeypatch.syspath_prepend(ROOT / "tests" / "tictactoe")
+    result = doctest.testfile(
+        str(ROOT / "docs" / "python.md"), module_relative=False, optionflags=doctest.ELLIPSIS
+    )
+    assert result.attempted > 40
+    assert result.failed == 0
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
 def test_links_between_documents_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)]+)\)", document.read_text()):
