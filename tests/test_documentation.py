@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 
@@ -58,6 +58,15 @@ def test_the_index_names_every_page_and_result() -> None:
     for page in (ROOT / "docs").rglob("*.md"):
         name = str(page.relative_to(ROOT / "docs"))
         assert name == "index.md" or f"({name})" in index, name
+
+
+def test_the_glossary_is_in_alphabetical_order_and_names_a_file_for_each_word() -> None:
+    sections = (ROOT / "docs" / "glossary.md").read_text().split("\n## ")[1:-1]
+    for section in sections:
+        rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
+        words = [row[0].removeprefix("| ").lower() for row in rows]
+        assert words == sorted(words)
+        assert all("](../" in row[2] for row in rows), section
 
 
 def test_make_targets_of_the_readme_exist() -> None:
