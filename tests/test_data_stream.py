@@ -1,14 +1,16 @@
 """Data sets of shards: splitting, shuffling, symmetries, errors and memory."""
 
 import random
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from zerogames.data import record_game
 from zerogames.data.record import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
 from zerogames.data.record_game import record_key
+from zerogames.data.replay import replay_in_python
 from zerogames.data.sample import SampleBatch
 from zerogames.data.shard import write_shard
 from zerogames.data.sources import Source
@@ -220,13 +222,15 @@ def test_endless_streams_go_on_and_reuse_memory(game: Game, folder: Path) -> Non
     assert len(addresses) <= 3
 
 
-def test_games_written_in_python_give_samples_too(tmp_path: Path) -> None:
+def test_games_written_in_python_give_samples_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     othello = get_game("othello:size=4")
     record = random_record(othello, 3, with_search=True)
     write_shard(tmp_path / "a.parquet", [record])
     source = Source([tmp_path], othello)
     native = read_all(source, shuffle_buffer=0)
-    source.context = replace(source.context, replay=None)
+    monkeypatch.setattr(record_game, "replay_samples", replay_in_python)
     batch = read_all(source, shuffle_buffer=0)
     assert np.allclose(batch.policy.sum(1), 1)
     assert not (batch.policy[~batch.legal] > 0).any()

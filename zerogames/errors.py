@@ -1,4 +1,4 @@
-"""Mistakes a user can make and mend."""
+"""Mistakes a user can make and mend, and what they are warned of."""
 
 import difflib
 from collections.abc import Iterable
@@ -6,6 +6,10 @@ from collections.abc import Iterable
 
 class UserError(ValueError):
     """A wrong name, option, position, move or file: one line that says what and how to mend it."""
+
+
+class PythonRulesWarning(UserWarning):
+    """A game is searched by way of Python rules and does not say that it means to be."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:

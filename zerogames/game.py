@@ -39,6 +39,9 @@ class GameSpec:
     """Planes, height, width of the default encoding."""
     max_plies: int
     """No game is longer; a worker adjudicates there."""
+    in_python: bool = False
+    """The rules are written in Python and are meant to be; without it the first search of such a
+    game warns that it is slow."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ import pytest
 
 from zerogames import UserError, get_game
 from zerogames.data.record import SEARCH_KINDS
-from zerogames.search import FinishedGame, new_pool
+from zerogames.errors import PythonRulesWarning
+from zerogames.search import FinishedGame, PoolGames, adapter, new_pool, new_rollouts, new_search
 from zerogames.search.settings import PoolSettings, SearchSettings, search_preset
 
 CONNECT4 = get_game("connect4")
@@ -33,7 +34,12 @@ def test_games_do_not_depend_on_how_many_run_at_once(play, tiny_net, preset) -> 
     options = {"random_plies_max": 3, "policy_plies_mean": 1.5, "resign_value": -0.6}
     played = [
         play(
-            new_pool(CONNECT4, settings, PoolSettings(parallel_games=n, **options), num_games=12),
+            new_pool(
+                CONNECT4,
+                settings,
+                PoolSettings(parallel_games=n, **options),
+                PoolGames(num_games=12),
+            ),
             tiny_net(7),
         )
         for n in (1, 5, 16)
@@ -46,10 +52,12 @@ def test_games_do_not_depend_on_how_many_run_at_once(play, tiny_net, preset) -> 
 
 def test_lanes_share_the_games_of_one_seed(play, tiny_net) -> None:
     pools = PoolSettings(parallel_games=4)
-    together = play(new_pool(CONNECT4, SMALL, pools, seed=5, num_games=6), tiny_net(7))
+    together = play(new_pool(CONNECT4, SMALL, pools, PoolGames(seed=5, num_games=6)), tiny_net(7))
     lanes = [
         play(
-            new_pool(CONNECT4, SMALL, pools, seed=5, num_games=3, first_game=lane, game_step=2),
+            new_pool(
+                CONNECT4, SMALL, pools, PoolGames(seed=5, num_games=3, first_game=lane, game_step=2)
+            ),
             tiny_net(7),
         )
         for lane in (0, 1)
@@ -57,7 +65,7 @@ def test_lanes_share_the_games_of_one_seed(play, tiny_net) -> None:
     split = sorted(lanes[0] + lanes[1], key=lambda game: game.index)
     for one, other in zip(together, split, strict=True):
         assert_same_game(one, other)
-    different = play(new_pool(CONNECT4, SMALL, pools, seed=6, num_games=6), tiny_net(7))
+    different = play(new_pool(CONNECT4, SMALL, pools, PoolGames(seed=6, num_games=6)), tiny_net(7))
     assert any(
         not np.array_equal(a.actions, b.actions) for a, b in zip(together, different, strict=True)
     )
@@ -68,7 +76,9 @@ def test_lanes_share_the_games_of_one_seed(play, tiny_net) -> None:
 def test_games_are_legal_and_their_columns_fit(play, tiny_net, name, preset) -> None:
     game = get_game(name)
     settings = search_preset(preset, simulations=20, fast_simulations=8)
-    pool = new_pool(game, settings, PoolSettings(parallel_games=8, random_plies_max=2), num_games=9)
+    pool = new_pool(
+        game, settings, PoolSettings(parallel_games=8, random_plies_max=2), PoolGames(num_games=9)
+    )
     for finished in play(pool, tiny_net(game.spec.action_size)):
         record = finished.record(game, net="tiny")
         final = record.final_state(game)
@@ -95,7 +105,7 @@ def test_games_are_legal_and_their_columns_fit(play, tiny_net, name, preset) -> 
 
 def test_a_fast_search_is_marked_and_cheap(play, tiny_net) -> None:
     settings = search_preset("katago", simulations=40, fast_simulations=10, full_share=0.5)
-    games = play(new_pool(CONNECT4, settings, PoolSettings(), num_games=8), tiny_net(7))
+    games = play(new_pool(CONNECT4, settings, PoolSettings(), PoolGames(num_games=8)), tiny_net(7))
     kinds = np.concatenate([game.search.kinds for game in games])
     counts = np.concatenate([game.simulations for game in games])
     assert (counts[kinds == 0] == 40).all()
@@ -105,7 +115,7 @@ def test_a_fast_search_is_marked_and_cheap(play, tiny_net) -> None:
 
 def test_start_positions_are_used(play, tiny_net) -> None:
     starts = [CONNECT4.parse_state(t) for t in ("7/7/7/7/7/3x3 o", "7/7/7/7/3x3/2oxo2 x")]
-    pool = new_pool(CONNECT4, SMALL, PoolSettings(), starts=starts, num_games=8)
+    pool = new_pool(CONNECT4, SMALL, PoolSettings(), PoolGames(starts=starts, num_games=8))
     games = play(pool, tiny_net(7))
     assert {game.start_index for game in games} == {0, 1}
     for game in games:
@@ -113,7 +123,7 @@ def test_start_positions_are_used(play, tiny_net) -> None:
 
 
 def test_the_ply_limit_ends_a_game(play, tiny_net) -> None:
-    pool = new_pool(CONNECT4, SMALL, PoolSettings(max_plies=5), num_games=4)
+    pool = new_pool(CONNECT4, SMALL, PoolSettings(max_plies=5), PoolGames(num_games=4))
     for game in play(pool, tiny_net(7)):
         assert len(game.actions) == 5
         assert (game.reason, game.result) == ("ply limit", 0)
@@ -121,7 +131,7 @@ def test_the_ply_limit_ends_a_game(play, tiny_net) -> None:
 
 def test_resignation_is_watched(play, tiny_net) -> None:
     options = PoolSettings(resign_value=-0.3, resign_turns=1, never_resign_share=0.5)
-    pool = new_pool(CONNECT4, SMALL, options, num_games=60)
+    pool = new_pool(CONNECT4, SMALL, options, PoolGames(num_games=60))
     games = play(pool, tiny_net(7))
     resigned = [game for game in games if game.reason == "resignation"]
     assert resigned
@@ -138,30 +148,50 @@ def test_resignation_is_watched(play, tiny_net) -> None:
     assert wrong, "a random net is sometimes wrong"
 
 
+class Wrapped:
+    """A native state, whose class has no Search to be found by."""
+
+    def __init__(self, state) -> None:
+        self._state = state
+
+    def play(self, action: int) -> "Wrapped":
+        return Wrapped(self._state.play(action))
+
+    def __getattr__(self, name: str):
+        return getattr(self._state, name)
+
+
+class WrappedGame:
+    encodings = CONNECT4.encodings
+
+    def __init__(self, *, in_python: bool) -> None:
+        self.spec = dataclasses.replace(CONNECT4.spec, name="wrapped", in_python=in_python)
+
+    def initial_state(self) -> Wrapped:
+        return Wrapped(CONNECT4.initial_state())
+
+
 def test_a_python_game_plays_the_same_games(play, tiny_net) -> None:
-    """The adapter around a native state, whose class has no Search to be found by."""
-
-    class Wrapped:
-        def __init__(self, state) -> None:
-            self._state = state
-
-        def play(self, action: int) -> "Wrapped":
-            return Wrapped(self._state.play(action))
-
-        def __getattr__(self, name: str):
-            return getattr(self._state, name)
-
-    class WrappedGame:
-        spec, encodings = CONNECT4.spec, CONNECT4.encodings
-
-        def initial_state(self) -> Wrapped:
-            return Wrapped(CONNECT4.initial_state())
-
     pools = PoolSettings(parallel_games=3)
-    native = play(new_pool(CONNECT4, SMALL, pools, num_games=3), tiny_net(7))
-    adapted = play(new_pool(WrappedGame(), SMALL, pools, num_games=3), tiny_net(7))
+    game = WrappedGame(in_python=True)
+    native = play(new_pool(CONNECT4, SMALL, pools, PoolGames(num_games=3)), tiny_net(7))
+    adapted = play(new_pool(game, SMALL, pools, PoolGames(num_games=3)), tiny_net(7))
     for one, other in zip(native, adapted, strict=True):
         assert_same_game(one, other)
+
+
+def test_python_rules_that_are_not_meant_are_warned_of_once() -> None:
+    game = WrappedGame(in_python=False)
+    state = game.initial_state()
+    for search in (
+        lambda: new_search(game, SMALL),
+        lambda: new_pool(game, SMALL, PoolSettings()),
+        lambda: new_rollouts(game, state),
+    ):
+        with pytest.warns(PythonRulesWarning, match="'wrapped' are in Python.*bind_play"):
+            search()
+        search()
+        adapter._warn.cache_clear()
 
 
 def test_wrong_use_is_named() -> None:
@@ -184,4 +214,4 @@ def test_wrong_use_is_named() -> None:
         new_pool(CONNECT4, SearchSettings(cpuct=-1.0), PoolSettings())
     over = CONNECT4.parse_state("7/7/x6/x6/xo5/xoo4 o")
     with pytest.raises(UserError, match="already decided"):
-        new_pool(CONNECT4, SMALL, PoolSettings(), starts=[over])
+        new_pool(CONNECT4, SMALL, PoolSettings(), PoolGames(starts=[over]))

@@ -89,7 +89,7 @@ def bandit_net(planes: NDArray[np.float32]) -> Answer:
 
 def tree_search(settings: SearchSettings) -> Search:
     state = _search.PythonGame(TreeState(), 4)
-    return _search.PythonGameSearch(state, settings, encoding="id")
+    return state.Search(state, settings, encoding="id")
 
 
 PLAIN = {"noise": "none", "fpu": "absolute", "fpu_value": 0.0}

@@ -21,26 +21,6 @@ from zerogames.game import Game, State
 GROUP = "zerogames.data"
 
 
-class ReplaySamples(Protocol):
-    """Replays a game natively: see `zerogames/replay.hpp`."""
-
-    def __call__(
-        self,
-        state: State,
-        encoding: str,
-        actions: NDArray[np.int32],
-        chosen: NDArray[np.int32],
-        policy_offsets: NDArray[np.int64],
-        policy_actions: NDArray[np.int32],
-        policy_targets: NDArray[np.float32],
-        search_q: NDArray[np.float32],
-        search_d: NDArray[np.float32],
-        result: float,
-        is_whole: bool,
-    ) -> list[bytes]:
-        """A packed sample for each of the `chosen` plies."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReadContext:
     """What readers need to know."""
@@ -49,7 +29,6 @@ class ReadContext:
     encoding: str
     """With its options."""
     problems: Problems
-    replay: ReplaySamples | None = None
     engine_values: bool = False
     """Whether values in a game's comments become the search's."""
     value_lambda: float = 0.0
@@ -137,7 +116,6 @@ class GameData:
     """What a plugin knows about data."""
 
     formats: Sequence[DataFormat] = ()
-    replay: ReplaySamples | None = None
     writers: Mapping[str, FileWriter] = field(default_factory=dict)
     """By the name users write, e.g. `lc0`."""
     end: EndNumbers | None = None

@@ -1,5 +1,6 @@
 """Games that are known by their moves: PGN, SGF, shards and their like."""
 
+import dataclasses
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,17 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.data.formats import ReadContext
-from zerogames.data.record import SEARCH_KINDS, GameRecord
+from zerogames.data.record import SEARCH_KINDS, GameRecord, SearchColumns
+from zerogames.data.replay import Replay, replay_samples
 from zerogames.data.returns import lambda_returns
-from zerogames.data.sample import pack_sample
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.registry import get_game
 
 _TRAINED_KINDS = tuple(SEARCH_KINDS.index(kind) for kind in ("full", "proved", "none"))
-_NO_FLOATS = np.empty(0, np.float32)
-_NO_ACTIONS = np.empty(0, np.int32)
-_NO_OFFSETS = np.empty(0, np.int64)
 
 
 def record_key(record: GameRecord) -> int:
@@ -74,74 +72,33 @@ class RecordGame:
         if record.result is None:
             raise UserError("the game has no result")
         game = fitting_game(record.game, context)
-        plies = self.plies[chosen]
-        if context.replay is None:
-            return self._replay_slowly(game, plies)
-        search = record.search
-        q, d = self._search_values(game)
-        return context.replay(
-            record.start_state(game),
-            context.encoding,
-            record.actions,
-            plies,
-            _NO_OFFSETS if search is None else search.policy_offsets,
-            _NO_ACTIONS if search is None else search.policy_actions,
-            _NO_FLOATS if search is None else search.policy_targets,
-            q,
-            d,
-            record.result,
-            record.is_whole,
+        replay = Replay(
+            actions=record.actions,
+            chosen=self.plies[chosen],
+            result=record.result,
+            is_whole=record.is_whole,
         )
+        if record.search is not None:
+            q, d = self._search_values(game, record.search, record.result)
+            replay = dataclasses.replace(
+                replay,
+                policy_offsets=record.search.policy_offsets,
+                policy_actions=record.search.policy_actions,
+                policy_targets=record.search.policy_targets,
+                search_q=q,
+                search_d=d,
+            )
+        return replay_samples(game, record.start_state(game), context.encoding, replay)
 
-    def _search_values(self, game: Game) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Of every ply, empty if nothing was searched."""
+    def _search_values(
+        self, game: Game, search: SearchColumns, result: float
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Of every ply."""
         record, lambda_ = self.game_record, self.context.value_lambda
-        if record.search is None:
-            return _NO_FLOATS, _NO_FLOATS
         if lambda_ == 0:
-            return record.search.values["best_q"], record.search.values["best_d"]
-        assert record.result is not None
+            return search.values["best_q"], search.values["best_d"]
         second_moves_last = (record.start_state(game).to_play + len(record.actions)) % 2 == 0
-        result = -record.result if second_moves_last else record.result
-        return lambda_returns(record.search, result, lambda_)
-
-    def _replay_slowly(self, game: Game, plies: NDArray[np.int32]) -> list[bytes]:
-        """For games that are written in Python."""
-        record = self.game_record
-        assert record.result is not None
-        wanted = set(plies.tolist())
-        state = record.start_state(game)
-        samples = []
-        search_q, search_d = self._search_values(game)
-        for ply, action in enumerate(record.actions.tolist()):
-            if ply in wanted:
-                sign = 1 if state.to_play == 0 else -1
-                result = (sign * record.result, 1 - abs(record.result))
-                actions, targets = np.array([action], np.int32), np.ones(1, np.float32)
-                found = result
-                if record.search is not None:
-                    if len(record.search.policy(ply)[0]):
-                        actions, _, targets = record.search.policy(ply)
-                    q, d = float(search_q[ply]), float(search_d[ply])
-                    if not np.isnan(q):
-                        found = (q, 0.0 if np.isnan(d) else d)
-                if not all(state.is_legal(int(target)) for target in actions):
-                    raise UserError(f"the policy at move {ply + 1} is not a policy")
-                samples.append(
-                    pack_sample(
-                        game,
-                        state,
-                        self.context.encoding,
-                        policy_actions=actions,
-                        policy=targets,
-                        result=result,
-                        search=found,
-                        moves_left=len(record.actions) - ply if record.is_whole else -1,
-                        ply=ply,
-                    )
-                )
-            state = state.play(action)
-        return samples
+        return lambda_returns(search, -result if second_moves_last else result, lambda_)
 
 
 def fitting_game(identity: str, context: ReadContext) -> Game:

@@ -95,21 +95,7 @@ def unpack(
 
     With `symmetries` sample i is transformed by number `chosen[i]`; 0 is the identity.
     """
-    empty = np.empty((0, 0), np.int32)
-    _samples.unpack_samples(
-        samples,
-        out.planes,
-        out.policy,
-        out.legal,
-        out.result,
-        out.search,
-        out.moves_left,
-        out.weights,
-        out.plies,
-        empty if symmetries is None else symmetries.cells,
-        empty if symmetries is None else symmetries.actions,
-        chosen,
-    )
+    _samples.unpack_samples(samples, out, symmetries, chosen)
     return out[: len(samples)]
 
 

@@ -67,7 +67,6 @@ class Source:
             game=game,
             encoding=encoding,
             problems=self.problems,
-            replay=data.replay,
             engine_values=engine_values,
         )
         self.found = self._probe()

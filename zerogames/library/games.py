@@ -35,7 +35,7 @@ def play_games(
         pool: How games begin and end, and how many are played in step.
         seed: Decides everything that is random.
     """
-    from zerogames.search.pool import new_pool
+    from zerogames.search.pool import PoolGames, new_pool
 
     if num_games is not None and num_games < 0:
         raise UserError(f"num_games must be 0 or more, not {num_games}")
@@ -44,9 +44,8 @@ def play_games(
         net.game,
         search or search_preset("gumbel", temperature_plies=20),
         pool or PoolSettings(),
+        PoolGames(seed=seed, num_games=num_games),
         encoding=evaluator.encoding,
-        seed=seed,
-        num_games=num_games,
         needs_observation=evaluator.capabilities.needs_observation,
     )
     return _records(net, games)

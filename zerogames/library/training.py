@@ -31,7 +31,7 @@ def make_batch(
     Raises:
         UserError: if there are fewer positions than `size`, or a game has no result.
     """
-    from zerogames.data.formats import ReadContext, get_game_data
+    from zerogames.data.formats import ReadContext
     from zerogames.data.problems import Problems
     from zerogames.data.record_game import RecordGame
     from zerogames.data.sample import SampleBatch, unpack
@@ -41,7 +41,6 @@ def make_batch(
         game=net.game,
         encoding=encoding,
         problems=Problems("stop"),
-        replay=get_game_data(net.game).replay,
     )
     samples: list[bytes] = []
     for number, record in enumerate(records):

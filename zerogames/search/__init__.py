@@ -6,7 +6,7 @@ from zerogames.lazy import import_on_use
 
 if TYPE_CHECKING:
     from zerogames.search.finished import FinishedGame, take_finished
-    from zerogames.search.pool import Pool, new_pool
+    from zerogames.search.pool import Pool, PoolGames, new_pool
     from zerogames.search.rollouts import Rollouts, new_rollouts
     from zerogames.search.search import DEFAULT_BATCH, Search, new_search
     from zerogames.search.settings import PoolSettings, SearchPreset, SearchSettings, search_preset
@@ -16,7 +16,7 @@ else:
         __name__,
         {
             "finished": ("FinishedGame", "take_finished"),
-            "pool": ("Pool", "new_pool"),
+            "pool": ("Pool", "PoolGames", "new_pool"),
             "rollouts": ("Rollouts", "new_rollouts"),
             "search": ("DEFAULT_BATCH", "Search", "new_search"),
             "settings": ("PoolSettings", "SearchPreset", "SearchSettings", "search_preset"),
@@ -27,6 +27,7 @@ __all__ = [
     "DEFAULT_BATCH",
     "FinishedGame",
     "Pool",
+    "PoolGames",
     "PoolSettings",
     "Rollouts",
     "Search",

@@ -1,38 +1,12 @@
 from collections.abc import Sequence
 
 from zerogames.game import State
-from zerogames.search.pool import Pool
-from zerogames.search.rollouts import Rollouts
-from zerogames.search.search import Search
-from zerogames.search.settings import PoolSettings, SearchSettings
+from zerogames.native_state import BoundGame
+from zerogames.search.settings import SearchSettings
 
-class PythonGame:
+class PythonGame(BoundGame):
     def __init__(self, state: State, action_size: int) -> None: ...
-    @property
-    def state(self) -> State: ...
 
-def PythonGameSearch(
-    state: PythonGame,
-    settings: SearchSettings,
-    *,
-    encoding: str,
-    seed: int = 0,
-    needs_observation: bool = True,
-) -> Search: ...
-def PythonGamePool(
-    initial: PythonGame,
-    search: SearchSettings,
-    settings: PoolSettings,
-    *,
-    encoding: str,
-    seed: int = 0,
-    starts: Sequence[PythonGame] = (),
-    num_games: int | None = None,
-    first_game: int = 0,
-    game_step: int = 1,
-    needs_observation: bool = True,
-) -> Pool: ...
-def PythonGameRollouts(state: PythonGame, *, seed: int = 0) -> Rollouts: ...
 def search_defaults() -> dict[str, object]: ...
 def pool_defaults() -> dict[str, object]: ...
 def exploration(settings: SearchSettings, child_visits: float) -> float: ...

@@ -5,14 +5,14 @@ released inside.
 """
 
 from collections.abc import Sequence
-from typing import Protocol, cast
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.game import Game, State
-from zerogames.search import _search
-from zerogames.search.search import is_native
+from zerogames.search.adapter import bound_game
 from zerogames.search.settings import PoolSettings, SearchSettings
 
 
@@ -100,51 +100,43 @@ class Pool(Protocol):
     def resign_value(self, value: float) -> None: ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class PoolGames:
+    """Which games a pool plays: numbers `first_game`, `first_game + game_step`, ..."""
+
+    seed: int = 0
+    """With a game's number it decides all that is random in the game."""
+    num_games: int | None = None
+    """Games to play; None never ends."""
+    starts: Sequence[State] = ()
+    """Each game starts from one of these, drawn by its own seed; none: from the initial state."""
+    first_game: int = 0
+    """Number of the first game."""
+    game_step: int = 1
+    """Distance between the numbers of two games."""
+
+
 def new_pool(
     game: Game,
     search: SearchSettings,
     settings: PoolSettings,
+    games: PoolGames | None = None,
     *,
     encoding: str | None = None,
-    seed: int = 0,
-    starts: Sequence[State] = (),
-    num_games: int | None = None,
-    first_game: int = 0,
-    game_step: int = 1,
     needs_observation: bool = True,
 ) -> Pool:
-    """Make a pool that plays games `first_game`, `first_game + game_step`, ... from `seed`.
+    """Make a pool that plays `games`; by default without end, from seed 0.
 
-    Each game starts from one of `starts`, drawn by its own seed, or from the initial state. Games
-    do not depend on `parallel_games` nor on the order in which they are played, as long as the
-    net's answers do not depend on the batch. `num_games=None` never ends.
+    Games do not depend on `parallel_games` nor on the order in which they are played, as long as
+    the net's answers do not depend on the batch.
     """
-    initial = game.initial_state()
     encoding = next(iter(game.encodings)) if encoding is None else encoding
-    if is_native(initial):
-        made = type(initial).Pool(  # type: ignore[attr-defined]
-            initial,
-            search,
-            settings,
-            encoding=encoding,
-            seed=seed,
-            starts=list(starts),
-            num_games=num_games,
-            first_game=first_game,
-            game_step=game_step,
-            needs_observation=needs_observation,
-        )
-        return cast(Pool, made)
-    size = game.spec.action_size
-    return _search.PythonGamePool(
-        _search.PythonGame(initial, size),
+    initial = bound_game(game, game.initial_state())
+    return initial.Pool(
+        initial,
         search,
         settings,
+        games or PoolGames(),
         encoding=encoding,
-        seed=seed,
-        starts=[_search.PythonGame(start, size) for start in starts],
-        num_games=num_games,
-        first_game=first_game,
-        game_step=game_step,
         needs_observation=needs_observation,
     )

@@ -3,13 +3,13 @@
 A baseline whose strength is known: uniform priors, exploration 1.4, no knowledge of the game.
 """
 
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.game import Game, State
-from zerogames.search import _search
+from zerogames.search.adapter import bound_game
 
 
 class Rollouts(Protocol):
@@ -37,7 +37,5 @@ class Rollouts(Protocol):
 
 def new_rollouts(game: Game, state: State, *, seed: int = 0) -> Rollouts:
     """Begin a tree at `state`."""
-    native = getattr(type(state), "Rollouts", None)
-    if native is not None:
-        return cast(Rollouts, native(state, seed=seed))
-    return _search.PythonGameRollouts(_search.PythonGame(state, game.spec.action_size), seed=seed)
+    bound = bound_game(game, state)
+    return bound.Rollouts(bound, seed=seed)

@@ -6,20 +6,21 @@
         search.apply(*evaluator.evaluate(planes))
     move = search.choose()
 
-A native game's state class carries its compiled classes as `Search` and `Pool`; a game written in
-Python is wrapped and gets the same classes, slower. All values are in [-1, 1], the view of the
-player to move at the root, unless said otherwise. Everything is deterministic for a seed. An object
-may be used by one thread at a time; the GIL is released inside.
+A native game's state class carries its compiled classes (`zerogames::bind_play`); a game written
+in Python is wrapped and gets the same classes, slower, with a `PythonRulesWarning` unless its spec
+says `in_python`. All values are in [-1, 1], the view of the player to move at the root, unless said
+otherwise. Everything is deterministic for a seed. An object may be used by one thread at a time;
+the GIL is released inside.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.game import Game, State
-from zerogames.search import _search
+from zerogames.search.adapter import bound_game
 from zerogames.search.settings import SearchSettings
 
 DEFAULT_BATCH = 8
@@ -208,11 +209,6 @@ class Search(Protocol):
     def net_version(self, version: int) -> None: ...
 
 
-def is_native(state: State) -> bool:
-    """Whether the state's rules are compiled together with a search."""
-    return hasattr(type(state), "Search")
-
-
 def new_search(
     game: Game,
     settings: SearchSettings,
@@ -228,15 +224,7 @@ def new_search(
     """
     state = game.initial_state() if state is None else state
     encoding = next(iter(game.encodings)) if encoding is None else encoding
-    if is_native(state):
-        made = type(state).Search(  # type: ignore[attr-defined]
-            state, settings, encoding=encoding, seed=seed, needs_observation=needs_observation
-        )
-        return cast(Search, made)
-    return _search.PythonGameSearch(
-        _search.PythonGame(state, game.spec.action_size),
-        settings,
-        encoding=encoding,
-        seed=seed,
-        needs_observation=needs_observation,
+    bound = bound_game(game, state)
+    return bound.Search(
+        bound, settings, encoding=encoding, seed=seed, needs_observation=needs_observation
     )

@@ -110,7 +110,6 @@ class ReplayWindow:
             game=game,
             encoding=encoding,
             problems=self.problems,
-            replay=data.replay,
             value_lambda=settings.value_lambda,
         )
         self._ends = EndReader(game, data.end) if with_ends and data.end is not None else None

@@ -3,8 +3,7 @@
 
 #include "perft.hpp"
 #include "state.hpp"
-#include "zerogames/bind_game.hpp"
-#include "zerogames/bind_search.hpp"
+#include "zerogames/bind_play.hpp"
 
 namespace nb = nanobind;
 using namespace zerogames;
@@ -31,8 +30,8 @@ static std::vector<std::pair<std::string, std::uint64_t>> divide(const State& st
 NB_MODULE(ZEROGAMES_MODULE, m) {
   init_bindings();
 
-  bind_state<State>(m, "State")
-      .def(nb::init<>())
+  auto state = bind_state<State>(m, "State");
+  state.def(nb::init<>())
       .def_static("from_fen", &State::from_fen, nb::arg("fen"), nb::arg("chess960") = false)
       .def_prop_ro("fen", [](const State& self) { return chess::format_fen(self.board()); })
       .def("__str__", [](const State& self) { return chess::format_fen(self.board()); })
@@ -64,7 +63,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
           },
           nb::arg("depth"))
       .def("divide", &divide, nb::arg("depth"));
-  bind_search<State>(m, "State");
+  bind_play(state);
 
   m.def("action_names", [] {
     std::vector<std::string> names;
@@ -73,7 +72,6 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
     }
     return names;
   });
-  m.def("conv_policy_map", [] { return detail::to_int32_array(chess::conv_policy_map()); });
-  m.def("attention_policy_map",
-        [] { return detail::to_int32_array(chess::attention_policy_map()); });
+  m.def("conv_policy_map", [] { return detail::to_array(chess::conv_policy_map()); });
+  m.def("attention_policy_map", [] { return detail::to_array(chess::attention_policy_map()); });
 }

@@ -1,9 +1,8 @@
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.game import State
+from zerogames_chess.data.chunks import ChunkColumns
 
 class Chunk:
     def __init__(self, data: bytes) -> None: ...
@@ -43,28 +42,4 @@ class PgnGame:
 
 def read_pgn(data: bytes, values: bool = False) -> list[PgnGame]: ...
 def parse_san(state: State, text: str) -> int: ...
-def replay_samples(
-    state: State,
-    encoding: str,
-    actions: NDArray[np.int32],
-    chosen: NDArray[np.int32],
-    policy_offsets: NDArray[np.int64],
-    policy_actions: NDArray[np.int32],
-    policy_targets: NDArray[np.float32],
-    search_q: NDArray[np.float32],
-    search_d: NDArray[np.float32],
-    result: float,
-    is_whole: bool,
-) -> list[bytes]: ...
-def write_chunk(
-    state: State,
-    actions: NDArray[np.int32],
-    policy_offsets: NDArray[np.int64],
-    policy_actions: NDArray[np.int32],
-    policy_targets: NDArray[np.float32],
-    values: Sequence[NDArray[np.float32]],
-    surprise: NDArray[np.float32],
-    visits: NDArray[np.int32],
-    proved: NDArray[np.uint8],
-    result: float,
-) -> bytes: ...
+def write_chunk(state: State, game: ChunkColumns) -> bytes: ...

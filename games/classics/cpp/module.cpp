@@ -1,9 +1,7 @@
 #include "connect_four.hpp"
 #include "connect_four_solver.hpp"
 #include "othello.hpp"
-#include "zerogames/bind_game.hpp"
-#include "zerogames/bind_samples.hpp"
-#include "zerogames/bind_search.hpp"
+#include "zerogames/bind_play.hpp"
 
 namespace nb = nanobind;
 using zerogames::ConnectFour;
@@ -13,12 +11,12 @@ using zerogames::Othello;
 NB_MODULE(ZEROGAMES_MODULE, m) {
   zerogames::init_bindings();
 
-  zerogames::bind_state<ConnectFour>(m, "ConnectFour")
-      .def(nb::init<>())
+  auto connect_four = zerogames::bind_state<ConnectFour>(m, "ConnectFour");
+  connect_four.def(nb::init<>())
       .def_static("from_text", &ConnectFour::from_text, nb::arg("text"))
       .def("__str__", &ConnectFour::to_text);
-  zerogames::bind_search<ConnectFour>(m, "ConnectFour");
-  zerogames::bind_replay<ConnectFour>(m);
+  zerogames::bind_play(connect_four);
+
   const auto without_gil = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<ConnectFourSolver>(m, "ConnectFourSolver")
       .def(
@@ -34,11 +32,10 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
       .def("stop", &ConnectFourSolver::stop)
       .def_prop_ro("nodes", &ConnectFourSolver::nodes);
 
-  zerogames::bind_state<Othello>(m, "Othello")
-      .def(nb::init<int>(), nb::arg("size") = 8)
+  auto othello = zerogames::bind_state<Othello>(m, "Othello");
+  othello.def(nb::init<int>(), nb::arg("size") = 8)
       .def_static("from_text", &Othello::from_text, nb::arg("size"), nb::arg("text"))
       .def("__str__", &Othello::to_text)
       .def_prop_ro("size", &Othello::size);
-  zerogames::bind_search<Othello>(m, "Othello");
-  zerogames::bind_replay<Othello>(m);
+  zerogames::bind_play(othello);
 }

@@ -5,8 +5,7 @@
 #include "playout.hpp"
 #include "sgf_game.hpp"
 #include "state.hpp"
-#include "zerogames/bind_game.hpp"
-#include "zerogames/bind_search.hpp"
+#include "zerogames/bind_play.hpp"
 
 namespace nb = nanobind;
 using namespace zerogames;
@@ -28,7 +27,7 @@ nb::object signed_map(int size, const Points& plus, const Points& minus) {
 nb::object points_to_actions(const Points& points) {
   std::vector<Action> actions;
   points.for_each([&](Point point) { actions.push_back(point); });
-  return zerogames::detail::to_int32_array(actions);
+  return zerogames::detail::to_array(actions);
 }
 
 nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
@@ -71,7 +70,8 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
       .def_ro("suicide", &Rules::suicide)
       .def_ro("max_plies", &Rules::max_plies);
 
-  bind_state<State>(m, "Go")
+  auto state = bind_state<State>(m, "Go");
+  state
       .def(
           "__init__",
           [](State* self, int size, const Rules& rules, int handicap) {
@@ -144,7 +144,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
           nb::kw_only(), nb::arg("nodes") = LadderLimits().nodes,
           nb::arg("depth") = LadderLimits().depth);
 
-  bind_search<State>(m, "Go");
+  bind_play(state);
 
   nb::class_<SgfGame>(m, "SgfGame")
       .def_prop_ro("size", &SgfGame::size)
@@ -181,8 +181,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
             static thread_local std::vector<Action> actions;
             const State start = self.start(rules);
             State end = self.replay(start, actions);
-            return nb::make_tuple(start, zerogames::detail::to_int32_array(actions),
-                                  std::move(end));
+            return nb::make_tuple(start, zerogames::detail::to_array(actions), std::move(end));
           },
           nb::arg("rules"));
 
@@ -199,7 +198,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
         check_size(size);
         const std::vector<Point> points = fixed_handicap(size, stones);
         const std::vector<Action> actions(points.begin(), points.end());
-        return zerogames::detail::to_int32_array(actions);
+        return zerogames::detail::to_array(actions);
       },
       nb::arg("size"), nb::arg("stones"));
 }

@@ -13,22 +13,42 @@ void require(bool fits) {
   if (!fits) throw Error("the arrays of a batch have different sizes");
 }
 
-/// Expands `samples` into the first rows of a batch.
-void unpack_samples(const nb::list& samples, Array<float, 4> planes, Array<float, 2> policy,
-                    Array<bool, 2> legal, Array<float, 2> result, Array<float, 2> search,
-                    Array<float, 1> moves_left, Array<float, 1> weights, Array<float, 1> plies,
-                    Array<const std::int32_t, 2> cell_maps,
-                    Array<const std::int32_t, 2> action_maps, Vector<std::uint8_t> symmetries) {
+template <class T, std::size_t Dimensions>
+Array<T, Dimensions> field(nb::handle owner, const char* name) {
+  Array<T, Dimensions> array;
+  if (!nb::try_cast(owner.attr(name), array, false)) {
+    throw Error("the field " + std::string(name) + " of a batch is not a fitting array");
+  }
+  return array;
+}
+
+/// Expands `samples` into the first rows of `out`, a zerogames.data.sample.SampleBatch. With
+/// `symmetries`, a zerogames.data.sample.Symmetries, each sample is permuted by one of them.
+void unpack_samples(const nb::list& samples, nb::handle out, nb::handle symmetries,
+                    Vector<std::uint8_t> chosen) {
+  const auto planes = field<float, 4>(out, "planes");
+  const auto policy = field<float, 2>(out, "policy");
+  const auto legal = field<bool, 2>(out, "legal");
+  const auto result = field<float, 2>(out, "result");
+  const auto search = field<float, 2>(out, "search");
+  const auto moves_left = field<float, 1>(out, "moves_left");
+  const auto weights = field<float, 1>(out, "weights");
+  const auto plies = field<float, 1>(out, "plies");
   const std::size_t rows = samples.size(), room = planes.shape(0);
   const std::size_t cells = planes.shape(2) * planes.shape(3), actions = policy.shape(1);
-  require(
-      rows <= room && policy.shape(0) == room && legal.shape(0) == room &&
-      legal.shape(1) == actions && result.shape(0) == room && result.shape(1) == 3 &&
-      search.shape(0) == room && search.shape(1) == 3 && moves_left.shape(0) == room &&
-      weights.shape(0) == room && plies.shape(0) == room &&
-      (symmetries.size() == 0 || symmetries.size() >= rows) &&
-      cell_maps.shape(0) == action_maps.shape(0) &&
-      (symmetries.size() == 0 || (cell_maps.shape(1) == cells && action_maps.shape(1) == actions)));
+  require(rows <= room && policy.shape(0) == room && legal.shape(0) == room &&
+          legal.shape(1) == actions && result.shape(0) == room && result.shape(1) == 3 &&
+          search.shape(0) == room && search.shape(1) == 3 && moves_left.shape(0) == room &&
+          weights.shape(0) == room && plies.shape(0) == room);
+  Array<const std::int32_t, 2> cell_maps, action_maps;
+  const bool permute = !symmetries.is_none();
+  if (permute) {
+    cell_maps = field<const std::int32_t, 2>(symmetries, "cells");
+    action_maps = field<const std::int32_t, 2>(symmetries, "actions");
+    require(chosen.size() >= rows && cell_maps.shape(0) == action_maps.shape(0) &&
+            cell_maps.shape(1) == cells && action_maps.shape(1) == actions);
+    for (std::size_t row = 0; row < rows; ++row) require(chosen.data()[row] < cell_maps.shape(0));
+  }
   const BatchView batch{static_cast<int>(planes.shape(1)),
                         static_cast<int>(cells),
                         static_cast<int>(actions),
@@ -46,16 +66,13 @@ void unpack_samples(const nb::list& samples, Array<float, 4> planes, Array<float
     const auto bytes = nb::cast<nb::bytes>(sample);
     views.emplace_back(bytes.c_str(), bytes.size());
   }
-  for (std::size_t row = 0; row < symmetries.size(); ++row) {
-    require(symmetries.data()[row] < cell_maps.shape(0));
-  }
   // The list keeps the bytes alive; nothing else may change it meanwhile.
   const nb::gil_scoped_release released;
   std::vector<float> scratch;
   for (std::size_t row = 0; row < rows; ++row) {
     Permutation permutation;
-    if (symmetries.size() > 0 && symmetries.data()[row] != 0) {
-      const std::size_t which = symmetries.data()[row];
+    if (permute && chosen.data()[row] != 0) {
+      const std::size_t which = chosen.data()[row];
       permutation = {{cell_maps.data() + which * cells, cells},
                      {action_maps.data() + which * actions, actions}};
     }
@@ -67,8 +84,6 @@ void unpack_samples(const nb::list& samples, Array<float, 4> planes, Array<float
 
 NB_MODULE(ZEROGAMES_MODULE, m) {
   init_bindings();
-  m.def("unpack_samples", &unpack_samples, nb::arg("samples"), nb::arg("planes"), nb::arg("policy"),
-        nb::arg("legal"), nb::arg("result"), nb::arg("search"), nb::arg("moves_left"),
-        nb::arg("weights"), nb::arg("plies"), nb::arg("cell_maps"), nb::arg("action_maps"),
-        nb::arg("symmetries"));
+  m.def("unpack_samples", &unpack_samples, nb::arg("samples"), nb::arg("out"),
+        nb::arg("symmetries").none(), nb::arg("chosen"));
 }

@@ -2,7 +2,7 @@
 
 #include <nanobind/stl/pair.h>
 
-#include "zerogames/bind_search.hpp"
+#include "zerogames/bind_play.hpp"
 #include "zerogames/python_game.hpp"
 
 namespace nb = nanobind;
@@ -11,10 +11,9 @@ using namespace zerogames;
 NB_MODULE(ZEROGAMES_MODULE, m) {
   init_bindings();
 
-  nb::class_<PythonGame>(m, "PythonGame")
-      .def(nb::init<nb::object, int>(), nb::arg("state"), nb::arg("action_size"))
-      .def_prop_ro("state", &PythonGame::state);
-  bind_search<PythonGame>(m, "PythonGame");
+  nb::class_<PythonGame> game(m, "PythonGame");
+  game.def(nb::init<nb::object, int>(), nb::arg("state"), nb::arg("action_size"));
+  bind_play(game);
 
   m.def("search_defaults", [] { return detail::write_search_settings({}); });
   m.def("pool_defaults", [] { return detail::write_pool_settings({}); });

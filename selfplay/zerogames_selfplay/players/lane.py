@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from zerogames.data import GameRecord
 from zerogames.evaluate import Evaluator
 from zerogames.game import Game, State
-from zerogames.search import Pool, new_pool, take_finished
+from zerogames.search import Pool, PoolGames, new_pool, take_finished
 from zerogames_selfplay.players.counts import Counts
 from zerogames_selfplay.players.settings import SelfplaySettings
 
@@ -54,12 +54,14 @@ class Lane:
             game,
             settings.search,
             settings.pool,
+            PoolGames(
+                seed=share.seed,
+                starts=starts,
+                num_games=share.games,
+                first_game=share.first,
+                game_step=share.step,
+            ),
             encoding=evaluator.encoding,
-            seed=share.seed,
-            starts=starts,
-            num_games=share.games,
-            first_game=share.first,
-            game_step=share.step,
             needs_observation=evaluator.capabilities.needs_observation,
         )
         self._thread = threading.Thread(target=self._run, name="selfplay-lane", daemon=True)

@@ -118,6 +118,7 @@ class TicTacToe(BaseGame):
             identity=self.identity,
             action_size=9,
             observation_shape=signs.shape,
+            in_python=True,
             max_plies=9,
         )
         cells = np.arange(9, dtype=np.int32)

@@ -12,22 +12,6 @@ using namespace zerogames::chess;
 
 namespace {
 
-template <class T>
-nb::object new_array(std::size_t size, int type, T** data) {
-  npy_intp length = static_cast<npy_intp>(size);
-  PyObject* array = PyArray_SimpleNew(1, &length, type);
-  if (!array) throw nb::python_error();
-  *data = static_cast<T*>(PyArray_DATA(zerogames::detail::as_array(array)));
-  return nb::steal(array);
-}
-
-nb::object float_array(std::span<const float> values) {
-  float* data;
-  nb::object array = new_array(values.size(), NPY_FLOAT32, &data);
-  std::copy(values.begin(), values.end(), data);
-  return array;
-}
-
 nb::bytes to_bytes(std::string_view text) { return nb::bytes(text.data(), text.size()); }
 
 std::string_view view_of(const nb::bytes& data) { return {data.c_str(), data.size()}; }
@@ -41,11 +25,13 @@ std::span<const ChunkRecord> chunk_game(const Chunk& chunk, std::size_t number) 
 nb::dict chunk_columns(const Chunk& chunk, std::size_t number) {
   const auto records = chunk_game(chunk, number);
   nb::dict columns;
+  const auto add = [&](const char* name, auto get) {
+    std::vector<decltype(get(records[0]))> column;
+    for (const ChunkRecord& record : records) column.push_back(get(record));
+    columns[name] = zerogames::detail::to_array(column);
+  };
   const auto floats = [&](const char* name, float ChunkRecord::* member) {
-    float* data;
-    nb::object array = new_array(records.size(), NPY_FLOAT32, &data);
-    for (const ChunkRecord& record : records) *data++ = record.*member;
-    columns[name] = array;
+    add(name, [member](const ChunkRecord& record) { return record.*member; });
   };
   floats("root_q", &ChunkRecord::root_q);
   floats("root_d", &ChunkRecord::root_d);
@@ -60,16 +46,11 @@ nb::dict chunk_columns(const Chunk& chunk, std::size_t number) {
   floats("raw_d", &ChunkRecord::orig_d);
   floats("raw_m", &ChunkRecord::orig_m);
   floats("policy_kld", &ChunkRecord::policy_kld);
-  std::int32_t *visits, *played;
-  std::uint8_t* proved;
-  columns["proved"] = new_array(records.size(), NPY_UINT8, &proved);
-  columns["visits"] = new_array(records.size(), NPY_INT32, &visits);
-  columns["played"] = new_array(records.size(), NPY_INT32, &played);
-  for (const ChunkRecord& record : records) {
-    *visits++ = static_cast<std::int32_t>(std::min(record.visits, 0x7FFFFFFFU));
-    *played++ = record.played;
-    *proved++ = record.proved;
-  }
+  add("proved", [](const ChunkRecord& record) -> std::uint8_t { return record.proved; });
+  add("visits", [](const ChunkRecord& record) {
+    return static_cast<std::int32_t>(std::min(record.visits, 0x7FFFFFFFU));
+  });
+  add("played", [](const ChunkRecord& record) -> std::int32_t { return record.played; });
   return columns;
 }
 
@@ -85,11 +66,8 @@ nb::tuple chunk_policies(const Chunk& chunk, std::size_t number) {
     }
     offsets.push_back(static_cast<std::int64_t>(actions.size()));
   }
-  std::int64_t* data;
-  nb::object offset_array = new_array(offsets.size(), NPY_INT64, &data);
-  std::copy(offsets.begin(), offsets.end(), data);
-  return nb::make_tuple(offset_array, zerogames::detail::to_int32_array(actions),
-                        float_array(shares));
+  using zerogames::detail::to_array;
+  return nb::make_tuple(to_array(offsets), to_array(actions), to_array(shares));
 }
 
 /// Replays the moves of a game and compares every position with its record; the start as FEN.
@@ -138,10 +116,6 @@ std::vector<PgnGame> read_pgn(const nb::bytes& data, bool values) {
 
 NB_MODULE(ZEROGAMES_MODULE, m) {
   init_bindings();
-  // State is bound there.
-  nb::module_::import_("zerogames_chess._native");
-  bind_replay<State>(m);
-
   nb::class_<Chunk>(m, "Chunk")
       .def(
           "__init__",
@@ -198,10 +172,10 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
                    })
       .def_ro("start", &PgnGame::start)
       .def_ro("chess960", &PgnGame::chess960)
-      .def_prop_ro(
-          "actions",
-          [](const PgnGame& self) { return zerogames::detail::to_int32_array(self.actions); })
-      .def_prop_ro("values", [](const PgnGame& self) { return float_array(self.values); })
+      .def_prop_ro("actions",
+                   [](const PgnGame& self) { return zerogames::detail::to_array(self.actions); })
+      .def_prop_ro("values",
+                   [](const PgnGame& self) { return zerogames::detail::to_array(self.values); })
       .def_ro("result", &PgnGame::result)
       .def_prop_ro("reason", [](const PgnGame& self) { return to_bytes(self.reason); })
       .def_prop_ro("error", [](const PgnGame& self) { return to_bytes(self.error); })
@@ -217,10 +191,16 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
 
   m.def(
       "write_chunk",
-      [](const State& state, Vector<Action> actions, Vector<std::int64_t> policy_offsets,
-         Vector<Action> policy_actions, Vector<float> policy_targets,
-         const std::vector<Vector<float>>& values, Vector<float> surprise,
-         Vector<std::int32_t> visits, Vector<std::uint8_t> proved, float result) {
+      [](const State& state, nb::handle game) {
+        const auto actions = read_column<Action>(game, "actions");
+        const auto policy_offsets = read_column<std::int64_t>(game, "policy_offsets");
+        const auto policy_actions = read_column<Action>(game, "policy_actions");
+        const auto policy_targets = read_column<float>(game, "policy_targets");
+        const auto surprise = read_column<float>(game, "surprise");
+        const auto visits = read_column<std::int32_t>(game, "visits");
+        const auto proved = read_column<std::uint8_t>(game, "proved");
+        const auto values = nb::cast<std::vector<Vector<float>>>(game.attr("values"));
+        const auto result = nb::cast<float>(game.attr("result"));
         ChunkColumns columns{
             as_span(policy_offsets), as_span(policy_actions), as_span(policy_targets), {},
             as_span(surprise),       as_span(visits),         as_span(proved)};
@@ -238,7 +218,5 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
         }
         return to_bytes(chunk);
       },
-      nb::arg("state"), nb::arg("actions"), nb::arg("policy_offsets"), nb::arg("policy_actions"),
-      nb::arg("policy_targets"), nb::arg("values"), nb::arg("surprise"), nb::arg("visits"),
-      nb::arg("proved"), nb::arg("result"));
+      nb::arg("state"), nb::arg("game"));
 }

@@ -5,7 +5,6 @@ import gzip
 from zerogames.data.formats import FileWriter, GameData
 from zerogames.data.record import GameRecord
 from zerogames.game import Game
-from zerogames_chess import _data
 from zerogames_chess.data.chunks import ChunkFormat, write_chunk
 from zerogames_chess.data.pgn import PgnFormat
 
@@ -16,7 +15,6 @@ def game_data(game: Game) -> GameData:
     """What `zerogames.data` reads for chess."""
     return GameData(
         formats=(ChunkFormat(), PgnFormat()),
-        replay=_data.replay_samples,
         writers={"lc0": FileWriter(suffix=".gz", write=_packed_chunk)},
     )
 

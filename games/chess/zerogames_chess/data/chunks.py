@@ -4,8 +4,9 @@ A file is one gzip stream of fixed-size records, usually of one game; a tar hold
 are cut where a record does not follow the one before it.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
@@ -113,6 +114,25 @@ class ChunkGame:
         )
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChunkColumns:
+    """What native code writes into a chunk, one number per move; empty columns are unknown."""
+
+    actions: NDArray[np.int32]
+    result: float
+    """First player's view."""
+    policy_offsets: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    policy_actions: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    policy_targets: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    values: Sequence[NDArray[np.float32]] = ()
+    """In the order of `VALUE_COLUMNS`."""
+    surprise: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    visits: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    """Of the root."""
+    proved: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
+    """Whether the best child's value is a proof."""
+
+
 def write_chunk(record: GameRecord) -> bytes:
     """A game as version 6 records, not yet packed by gzip; raise `UserError` if it has no result.
 
@@ -121,23 +141,20 @@ def write_chunk(record: GameRecord) -> bytes:
     """
     if record.result is None:
         raise UserError("the game has no result")
+    columns = ChunkColumns(actions=record.actions, result=record.result)
     search = record.search
-    none = np.empty(0, np.float32)
-    sums = np.empty(0, np.int32)
     if search is not None:
         sums = np.add.reduceat(
             np.append(search.policy_visits, 0), search.policy_offsets[:-1], dtype=np.int32
         )
-        sums = np.where(np.diff(search.policy_offsets) > 0, sums + 1, 0).astype(np.int32)
-    return _data.write_chunk(
-        record.start_state(get_game(record.game)),
-        record.actions,
-        np.empty(0, np.int64) if search is None else search.policy_offsets,
-        np.empty(0, np.int32) if search is None else search.policy_actions,
-        none if search is None else search.policy_targets,
-        [] if search is None else [search.values[name] for name in VALUE_COLUMNS],
-        none if search is None else search.surprise,
-        sums,
-        np.empty(0, np.uint8) if search is None else (search.kinds == _PROVED).astype(np.uint8),
-        record.result,
-    )
+        columns = dataclasses.replace(
+            columns,
+            policy_offsets=search.policy_offsets,
+            policy_actions=search.policy_actions,
+            policy_targets=search.policy_targets,
+            values=[search.values[name] for name in VALUE_COLUMNS],
+            surprise=search.surprise,
+            visits=np.where(np.diff(search.policy_offsets) > 0, sums + 1, 0).astype(np.int32),
+            proved=(search.kinds == _PROVED).astype(np.uint8),
+        )
+    return _data.write_chunk(record.start_state(get_game(record.game)), columns)

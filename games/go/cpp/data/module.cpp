@@ -19,10 +19,6 @@ std::string_view view_of(const nb::bytes& data) { return {data.c_str(), data.siz
 
 NB_MODULE(ZEROGAMES_MODULE, m) {
   init_bindings();
-  // State is bound there.
-  nb::module_::import_("zerogames_go._native");
-  bind_replay<State>(m);
-
   nb::class_<LeelaChunk>(m, "LeelaChunk")
       .def_static(
           "from_text",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from zerogames.data.formats import GameData
 from zerogames.game import Game, State
-from zerogames_go import _data, _native
+from zerogames_go import _native
 from zerogames_go.data.elf import ElfFormat
 from zerogames_go.data.golois import GoloisFormat
 from zerogames_go.data.leela import LeelaBinaryFormat, LeelaDebugFormat, LeelaTextFormat
@@ -36,7 +36,6 @@ def game_data(game: Game) -> GameData:
             GoloisFormat(),
             SgfFormat(),
         ),
-        replay=_data.replay_samples,
         end=end_numbers,
     )
 

@@ -1,23 +1,26 @@
 #pragma once
 
-// One binding for every native game: the same Python class `State` (see zerogames/game.py).
+// One binding for every native game: the same Python class `State` (see zerogames/game.py); what is
+// played and searched with it comes from bind_play.hpp.
 //
 //   NB_MODULE(ZEROGAMES_MODULE, m) {
 //     zerogames::init_bindings();
-//     zerogames::bind_state<ConnectFour>(m, "ConnectFour").def(nb::init<>());
+//     auto state = zerogames::bind_state<ConnectFour>(m, "ConnectFour");
+//     state.def(nb::init<>());
+//     zerogames::bind_play(state);
 //   }
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
-#include <numpy/arrayobject.h>
 
 #include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "zerogames/bind_numpy.hpp"
 #include "zerogames/error.hpp"
 #include "zerogames/game.hpp"
 
@@ -42,39 +45,6 @@ inline void init_bindings() {
 }
 
 namespace detail {
-
-inline PyArrayObject* as_array(PyObject* object) {
-  return reinterpret_cast<PyArrayObject*>(object);
-}
-
-/// A new NumPy vector that holds a copy of `values`. NumPy's C interface is several times faster
-/// here than nb::ndarray, and this call is made once per move.
-inline nb::object to_int32_array(std::span<const Action> values) {
-  npy_intp size = static_cast<npy_intp>(values.size());
-  PyObject* array = PyArray_SimpleNew(1, &size, NPY_INT32);
-  if (!array) throw nb::python_error();
-  if (size > 0) std::memcpy(PyArray_DATA(as_array(array)), values.data(), values.size_bytes());
-  return nb::steal(array);
-}
-
-/// `out` if it is a writable contiguous float32 array of that shape, a new array if it is None.
-inline nb::object float_planes(nb::handle out, const Shape& shape) {
-  if (out.is_none()) {
-    npy_intp dims[3] = {shape.planes, shape.height, shape.width};
-    PyObject* array = PyArray_SimpleNew(3, dims, NPY_FLOAT32);
-    if (!array) throw nb::python_error();
-    return nb::steal(array);
-  }
-  PyArrayObject* array = as_array(out.ptr());
-  if (!PyArray_Check(out.ptr()) || PyArray_TYPE(array) != NPY_FLOAT32 || PyArray_NDIM(array) != 3 ||
-      PyArray_DIM(array, 0) != shape.planes || PyArray_DIM(array, 1) != shape.height ||
-      PyArray_DIM(array, 2) != shape.width || !PyArray_ISCARRAY(array)) {
-    throw Error("out must be a writable contiguous float32 array of shape (" +
-                std::to_string(shape.planes) + ", " + std::to_string(shape.height) + ", " +
-                std::to_string(shape.width) + ")");
-  }
-  return nb::borrow(out);
-}
 
 /// A new Python object of `type` that starts as a copy of `value` and is then changed in place: one
 /// copy instead of the two that returning by value costs, and no look-up of the type.
@@ -105,7 +75,7 @@ nb::class_<G> bind_state(nb::module_& m, const char* name) {
            [](const G& self) {
              static thread_local std::vector<Action> actions;
              self.legal_actions(actions);
-             return detail::to_int32_array(actions);
+             return detail::to_array(actions);
            })
       .def(
           "is_legal",
@@ -127,9 +97,10 @@ nb::class_<G> bind_state(nb::module_& m, const char* name) {
           [](const G& self, std::string_view encoding, nb::handle out) {
             const auto parsed = G::parse_encoding(encoding);
             const Shape shape = self.observation_shape(parsed);
-            nb::object planes = detail::float_planes(out, shape);
-            auto* data = static_cast<float*>(PyArray_DATA(detail::as_array(planes.ptr())));
-            self.observe(parsed, {data, static_cast<std::size_t>(shape.size())});
+            if (!out.is_none()) detail::require_planes(out, shape);
+            nb::object planes = out.is_none() ? detail::new_planes(shape) : nb::borrow(out);
+            self.observe(parsed,
+                         {detail::float_data(planes), static_cast<std::size_t>(shape.size())});
             return planes;
           },
           nb::arg("encoding"), nb::arg("out") = nb::none())

@@ -6,13 +6,16 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string_view.h>
 
+#include <string>
+
 #include "zerogames/replay.hpp"
 
 namespace zerogames {
 
+namespace nb = nanobind;
+
 template <class T>
-using Vector =
-    nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 std::span<const T> as_span(const Vector<T>& vector) {
@@ -20,44 +23,59 @@ std::span<const T> as_span(const Vector<T>& vector) {
 }
 
 /// One bytes object for each sample: they live and die one by one in the shuffle buffer.
-inline nanobind::list to_bytes_list(const SampleList& samples) {
-  nanobind::list list;
+inline nb::list to_bytes_list(const SampleList& samples) {
+  nb::list list;
   for (std::size_t index = 0; index < samples.size(); ++index) {
-    list.append(nanobind::bytes(samples[index].data(), samples[index].size()));
+    list.append(nb::bytes(samples[index].data(), samples[index].size()));
   }
   return list;
 }
 
-/// Adds `replay_samples(state, encoding, ...)`; `G` may be bound by another module.
+/// Field `name` of a dataclass of columns. The vector keeps its array alive.
+template <class T>
+Vector<T> read_column(nb::handle columns, const char* name) {
+  Vector<T> column;
+  if (!nb::try_cast(columns.attr(name), column)) {
+    throw Error("the column " + std::string(name) + " is not a vector of the right type");
+  }
+  return column;
+}
+
+namespace detail {
+
+/// Adds the method `replay_samples`; `game` is a zerogames.data.replay.Replay.
 template <PackedGame G>
-void bind_replay(nanobind::module_& m) {
-  namespace nb = nanobind;
-  m.def(
+void bind_replay(nb::class_<G>& state) {
+  state.def(
       "replay_samples",
-      [](const G& state, std::string_view encoding_name, Vector<Action> actions,
-         Vector<std::int32_t> chosen, Vector<std::int64_t> policy_offsets,
-         Vector<Action> policy_actions, Vector<float> policy_targets, Vector<float> search_q,
-         Vector<float> search_d, float result, bool is_whole) {
+      [](const G& self, std::string_view encoding_name, nb::handle game) {
         const auto encoding = G::parse_encoding(encoding_name);
-        const Replay game{as_span(actions),
-                          as_span(chosen),
-                          as_span(policy_offsets),
-                          as_span(policy_actions),
-                          as_span(policy_targets),
-                          as_span(search_q),
-                          as_span(search_d),
-                          result,
-                          is_whole};
+        const auto actions = read_column<Action>(game, "actions");
+        const auto chosen = read_column<std::int32_t>(game, "chosen");
+        const auto policy_offsets = read_column<std::int64_t>(game, "policy_offsets");
+        const auto policy_actions = read_column<Action>(game, "policy_actions");
+        const auto policy_targets = read_column<float>(game, "policy_targets");
+        const auto search_q = read_column<float>(game, "search_q");
+        const auto search_d = read_column<float>(game, "search_d");
+        const Replay replay{.actions = as_span(actions),
+                            .chosen = as_span(chosen),
+                            .policy_offsets = as_span(policy_offsets),
+                            .policy_actions = as_span(policy_actions),
+                            .policy_targets = as_span(policy_targets),
+                            .search_q = as_span(search_q),
+                            .search_d = as_span(search_d),
+                            .result = nb::cast<float>(game.attr("result")),
+                            .is_whole = nb::cast<bool>(game.attr("is_whole"))};
         SampleList samples;
         {
           const nb::gil_scoped_release released;
-          replay_samples(state, encoding, game, samples);
+          replay_samples(self, encoding, replay, samples);
         }
         return to_bytes_list(samples);
       },
-      nb::arg("state"), nb::arg("encoding"), nb::arg("actions"), nb::arg("chosen"),
-      nb::arg("policy_offsets"), nb::arg("policy_actions"), nb::arg("policy_targets"),
-      nb::arg("search_q"), nb::arg("search_d"), nb::arg("result"), nb::arg("is_whole"));
+      nb::arg("encoding"), nb::arg("game"));
 }
+
+}  // namespace detail
 
 }  // namespace zerogames

@@ -72,6 +72,7 @@ class GamePool {
   /// All games are played.
   bool done() const { return running_ == 0 && !more_games(); }
   std::size_t capacity() const { return slots_.size(); }
+  const G& initial() const { return initial_; }
   const std::vector<GameLog>& finished() const { return finished_; }
   std::vector<GameLog> take_finished() { return std::exchange(finished_, {}); }
   SearchContext& context() { return context_; }
@@ -112,19 +113,13 @@ class GamePool {
   /// Evaluations of the batch's rows: logits [rows][action_size], wdl [rows][3], moves_left [rows]
   /// or null.
   void apply(const float* logits, const float* wdl, const float* moves_left) {
-    const std::size_t stride = initial_.action_size();
     has_moves_left_ = moves_left != nullptr;
-    const auto evaluation = [&](std::size_t row) {
-      const float* p = wdl + 3 * row;
-      return Evaluation{p[0] - p[2], p[1], moves_left ? moves_left[row] : 0.0F};
-    };
+    const NetOutputs net{logits, wdl, moves_left, static_cast<std::size_t>(initial_.action_size())};
     for (std::size_t row = 0; row < batch_.size(); ++row) {
-      if (!batch_[row]->search.finite(0, logits + row * stride, evaluation(row))) {
-        throw Error("the net gave a number that is not finite in row " + std::to_string(row));
-      }
+      net.require_finite(row, batch_[row]->search.legal_actions_of(0));
     }
     for (std::size_t row = 0; row < batch_.size(); ++row) {
-      batch_[row]->search.apply(0, logits + row * stride, evaluation(row));
+      batch_[row]->search.apply(0, net.logits_of(row), net.evaluation(row));
       batch_[row]->search.finish_batch();
     }
     batch_.clear();

@@ -6,7 +6,7 @@
 
 namespace zerogames {
 
-/// A game to be made into samples; see zerogames/data/record.py.
+/// A game to be made into samples; see zerogames/data/replay.py.
 struct Replay {
   std::span<const Action> actions;       ///< [plies]
   std::span<const std::int32_t> chosen;  ///< plies wanted, ascending

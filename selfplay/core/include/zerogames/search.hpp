@@ -26,6 +26,7 @@
 #include "zerogames/game.hpp"
 #include "zerogames/gumbel.hpp"
 #include "zerogames/hash.hpp"
+#include "zerogames/net_outputs.hpp"
 #include "zerogames/puct.hpp"
 #include "zerogames/random.hpp"
 #include "zerogames/repetition.hpp"
@@ -58,6 +59,10 @@ struct SearchContext {
   std::uint64_t net_version = 0;
   std::vector<float> explore;  ///< exploration() of small visit counts
 };
+
+inline void require_batch_size(std::size_t max_batch) {
+  if (max_batch < 1 || max_batch > 16384) throw Error("max_batch must be 1 to 16384 leaves");
+}
 
 struct SearchBudget {
   int simulations = 0;
@@ -170,7 +175,7 @@ class Search {
   /// that need no net are bounded too, and all leaves may be in batches already.
   template <class OnLeaf>
   std::size_t collect(std::size_t max_batch, OnLeaf on_leaf) {
-    if (max_batch < 1 || max_batch > 16384) throw Error("a batch has 1 to 16384 leaves");
+    require_batch_size(max_batch);
     const auto max_collisions = static_cast<std::size_t>(
         std::max(1.0, settings().collision_share * static_cast<double>(max_batch)));
     const std::size_t max_resolved = 1024 + 16 * max_batch;
@@ -207,18 +212,24 @@ class Search {
     expand(leaf.path, leaf.legal, evaluation, leaf.side);
   }
 
-  /// Whether the net's numbers for leaf `row` of the oldest batch can be used.
-  bool finite(std::size_t row, const float* logits, const Evaluation& evaluation) const {
-    bool good = std::isfinite(evaluation.value) && std::isfinite(evaluation.draw) &&
-                std::isfinite(evaluation.moves_left);
-    for (const Action action : batches_[0].leaves[row].legal)
-      good = good && std::isfinite(logits[action]);
-    return good;
-  }
-
   /// Call after all leaves of the oldest batch were applied.
   void finish_batch() {
     if (num_batches_ > 0) close_batch(0);
+  }
+
+  /// Completes all leaves of the oldest batch, or none if the net's numbers cannot be used.
+  void apply_batch(const NetOutputs& net) {
+    const std::size_t rows = num_leaves();
+    for (std::size_t row = 0; row < rows; ++row) net.require_finite(row, legal_actions_of(row));
+    for (std::size_t row = 0; row < rows; ++row) {
+      apply(row, net.logits_of(row), net.evaluation(row));
+    }
+    finish_batch();
+  }
+
+  /// Of leaf `row` of the oldest batch.
+  std::span<const Action> legal_actions_of(std::size_t row) const {
+    return batches_[0].leaves[row].legal;
   }
 
   /// Runs to the end with a net that says the same about every position: all logits equal.

@@ -1,0 +1,36 @@
+#pragma once
+
+// Python's view of rollouts.hpp; zerogames/search/rollouts.py says what it promises.
+
+#include "zerogames/bind_leaves.hpp"
+#include "zerogames/bind_numpy.hpp"
+#include "zerogames/rollouts.hpp"
+
+namespace zerogames::detail {
+
+template <Game G>
+void bind_rollouts(nb::handle state_class) {
+  using Self = Rollouts<G>;
+  const auto column = [](auto get) {
+    return [get](const Self& self) {
+      const auto children = self.children();
+      std::vector<decltype(get(children[0]))> values;
+      for (const auto& child : children) values.push_back(get(child));
+      return to_array(values);
+    };
+  };
+  nb::class_<Self>(state_class, "Rollouts")
+      .def(nb::init<const G&, std::uint64_t>(), nb::arg("state"), nb::kw_only(),
+           nb::arg("seed") = 0)
+      .def(
+          "run", [](Self& self, int count) { without_gil<G>([&] { self.run(count); }); },
+          nb::arg("count"))
+      .def_prop_ro("actions", column([](const auto& child) { return child.action; }))
+      .def_prop_ro("visits", column([](const auto& child) {
+                     return static_cast<std::int32_t>(child.visits);
+                   }))
+      .def_prop_ro("values", column([](const auto& child) { return child.value; }))
+      .def_prop_ro("total", &Self::total);
+}
+
+}  // namespace zerogames::detail
