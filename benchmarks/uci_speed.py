@@ -19,7 +19,7 @@ from measure import report
 from numpy.typing import NDArray
 
 import zerogames
-from zerogames.engine import Thinker, ThinkLimits
+from zerogames.engine import EngineSettings, NetEngine, ThinkLimits
 from zerogames.evaluate import Evaluator, open_evaluator
 from zerogames.nets import build_model, save_net
 from zerogames.search.settings import search_preset
@@ -84,13 +84,15 @@ def measure(
     planes = np.stack([states[row % len(states)].observe(evaluator.encoding) for row in range(256)])
     raw_batch = best_batch(evaluator, planes, args.seconds / 2, clock)
     part = np.ascontiguousarray(planes[:raw_batch])
-    settings = search_preset("engine", early_stop=False)
+    settings = EngineSettings(
+        search=search_preset("engine", early_stop=False), batch=batch * threads
+    )
     searched, nodes, raw, lanes = [], [], [], []
     for state in states * args.runs:
-        thinker = Thinker(game, evaluator, settings=settings, batch=batch * threads)
-        thinker.set_position(state)
+        engine = NetEngine(game, evaluator, settings)
+        engine.set_position(state)
         began = clock()
-        thought = thinker.think(ThinkLimits(nodes=args.nodes))
+        thought = engine.think(ThinkLimits(nodes=args.nodes))
         elapsed = clock() - began
         searched.append(thought.evaluations / elapsed)
         nodes.append(thought.nodes / elapsed)

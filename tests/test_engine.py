@@ -12,8 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from zerogames.engine import (
+    EngineSettings,
     MoveThought,
-    Thinker,
+    NetEngine,
     ThinkLimits,
     Thought,
     TimeLeft,
@@ -21,8 +22,9 @@ from zerogames.engine import (
     centipawns,
     move_time_budget,
 )
-from zerogames.engine.clock import Leaders, cannot_change, estimated_moves_to_go, patience
+from zerogames.engine.clock import estimated_moves_to_go
 from zerogames.engine.score import mate_in
+from zerogames.engine.stopping import Leaders, cannot_change, patience
 from zerogames.errors import UserError
 from zerogames.evaluate import ConstantEvaluator, Evaluation, RandomEvaluator
 from zerogames.game import Game, State
@@ -45,10 +47,9 @@ class CountingEvaluator(RandomEvaluator):
         return super().evaluate(planes)
 
 
-def thinker(evaluator: RandomEvaluator | None = None, *, batch: int = 8) -> Thinker:
-    return Thinker(
-        GAME, evaluator or CountingEvaluator(GAME), settings=search_preset("engine"), batch=batch
-    )
+def thinker(evaluator: RandomEvaluator | None = None, *, batch: int = 8) -> NetEngine:
+    settings = EngineSettings(search=search_preset("engine"), batch=batch)
+    return NetEngine(GAME, evaluator or CountingEvaluator(GAME), settings)
 
 
 def actions_of(moves: str) -> list[int]:
@@ -72,7 +73,7 @@ def by_action(thought: Thought) -> dict[int, MoveThought]:
 
 def test_nodes_are_visits_of_the_root() -> None:
     one = thinker()
-    one.settings = search_preset("engine", early_stop=False)
+    one.settings = EngineSettings(search=search_preset("engine", early_stop=False))
     thought = one.think(ThinkLimits(nodes=300))
     assert thought.nodes == 300
     assert sum(move.visits for move in thought.moves) == 299
@@ -121,7 +122,7 @@ def test_an_illegal_action_leaves_the_old_position() -> None:
 
 @pytest.mark.parametrize("preset", ["engine", "gumbel", "katago"])
 def test_only_allowed_moves_are_searched_and_chosen(preset: str) -> None:
-    one = Thinker(GAME, CountingEvaluator(GAME), settings=search_preset(preset))
+    one = NetEngine(GAME, CountingEvaluator(GAME), EngineSettings(search=search_preset(preset)))
     one.set_position(GAME.initial_state(), actions_of("4 1 4 1 4 2"))  # 4 wins at once
     free = one.think(ThinkLimits(nodes=100))
     assert free.best == 3
@@ -130,7 +131,7 @@ def test_only_allowed_moves_are_searched_and_chosen(preset: str) -> None:
         thought = one.think(ThinkLimits(nodes=150, allowed=allowed, lines=2))
         assert thought.best in allowed
         assert {move.action for move in thought.moves} == set(allowed)
-    new = Thinker(GAME, CountingEvaluator(GAME), settings=search_preset(preset))
+    new = NetEngine(GAME, CountingEvaluator(GAME), EngineSettings(search=search_preset(preset)))
     new.set_position(GAME.initial_state(), actions_of("4 1"))
     new.think(ThinkLimits(nodes=150, allowed=(1, 5)))
     visits = dict(zip(new.search.actions, new.search.visits, strict=True))
@@ -256,7 +257,7 @@ def test_an_evaluator_that_fails_once_leaves_a_working_thinker() -> None:
                 raise RuntimeError("no memory")
             return super().evaluate(planes)
 
-    one = Thinker(GAME, Failing(GAME), settings=search_preset("engine"))
+    one = NetEngine(GAME, Failing(GAME), EngineSettings(search=search_preset("engine")))
     one.set_position(GAME.initial_state(), [3])
     with pytest.raises(RuntimeError):
         one.think(ThinkLimits(nodes=20))
@@ -295,11 +296,11 @@ class OverlappingRandom(RandomEvaluator):
 def test_two_batches_are_under_way_and_all_are_taken() -> None:
     evaluator = OverlappingRandom(GAME)
     settings = search_preset("engine", early_stop=False)
-    one = Thinker(GAME, evaluator, settings=settings, batch=9)
+    one = NetEngine(GAME, evaluator, EngineSettings(search=settings, batch=9))
     thought = one.think(ThinkLimits(nodes=300))
     assert thought.nodes == 300
     assert (evaluator.most, evaluator.under_way) == (2, 0)
-    again = Thinker(GAME, OverlappingRandom(GAME), settings=settings, batch=9)
+    again = NetEngine(GAME, OverlappingRandom(GAME), EngineSettings(search=settings, batch=9))
     assert again.think(ThinkLimits(nodes=300)).moves == thought.moves
     stopped = threading.Event()
     stopped.set()
@@ -309,7 +310,9 @@ def test_two_batches_are_under_way_and_all_are_taken() -> None:
 
 def test_a_ponder_hit_finds_batches_under_way() -> None:
     evaluator = OverlappingRandom(GAME)
-    one = Thinker(GAME, evaluator, settings=search_preset("engine", early_stop=False))
+    one = NetEngine(
+        GAME, evaluator, EngineSettings(search=search_preset("engine", early_stop=False))
+    )
     hit = threading.Event()
 
     def follow(thought: Thought) -> None:
@@ -326,12 +329,45 @@ def test_a_ponder_hit_finds_batches_under_way() -> None:
 def test_a_batch_under_way_that_fails_leaves_a_working_thinker() -> None:
     evaluator = OverlappingRandom(GAME)
     evaluator.fails_at = 20
-    one = Thinker(GAME, evaluator, settings=search_preset("engine", early_stop=False))
+    one = NetEngine(
+        GAME, evaluator, EngineSettings(search=search_preset("engine", early_stop=False))
+    )
     one.set_position(GAME.initial_state(), [3])
     with pytest.raises(RuntimeError):
         one.think(ThinkLimits(nodes=500))
     assert one.think(ThinkLimits(nodes=500)).best is not None
     assert one.state.plies == 1
+
+
+def test_an_engine_is_opened_by_the_names_of_game_and_net() -> None:
+    engine = NetEngine.open("connect4", "shipped", EngineSettings(threads=2))
+    engine.set_position(GAME.initial_state(), actions_of("4 1 4 1 4 2"))
+    thought = engine.think(ThinkLimits(nodes=50))
+    assert thought.best == thought.moves[0].line[0] == 3
+    assert engine.net is not None
+    with pytest.raises(UserError, match="no net file"):
+        NetEngine.open("connect4", "nowhere.safetensors")
+
+
+def test_an_engine_chooses_from_sensible_actions_unless_told() -> None:
+    go = get_game("go:size=5")
+    one = NetEngine(go, RandomEvaluator(go))
+    sensible = one.sensible_actions
+    assert sensible is not None
+    assert 25 not in sensible
+    moves = one.think(ThinkLimits(nodes=60)).moves
+    assert {move.action for move in moves} == set(sensible)
+    moves = one.think(ThinkLimits(nodes=60, allowed=(0, 25))).moves
+    assert {move.action for move in moves} == {0, 25}
+
+
+def test_an_engine_shares_out_its_clock() -> None:
+    evaluator = CountingEvaluator(GAME)
+    evaluator.delay_s = 0.002
+    one = thinker(evaluator)
+    thought = one.think(ThinkLimits(clock=TimeLeft(time_s=2.0)))
+    assert thought.best is not None
+    assert thought.elapsed_s < 2
 
 
 def test_lc0s_curve() -> None:

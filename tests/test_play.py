@@ -15,6 +15,7 @@ from rich.console import Console
 
 from zerogames import get_game
 from zerogames.cli import main
+from zerogames.engine import NetEngine
 from zerogames.evaluate import RandomEvaluator
 from zerogames.nets import build_model, save_net
 from zerogames.play.adviser import LEVELS, Adviser, NetAdviser, RolloutAdviser
@@ -43,7 +44,7 @@ def talk(
             raise EOFError
         return line
 
-    adviser = adviser or NetAdviser("net", game, RandomEvaluator(game), nodes=8)
+    adviser = adviser or NetAdviser("net", NetEngine(game, RandomEvaluator(game)), nodes=8)
     Dialogue(Table(game, start, person), adviser, console, read=read).run()
     return said
 
@@ -72,18 +73,18 @@ def test_every_game_is_played_with_hints_and_taking_back(identity: str, tmp_path
 def test_hints_show_the_nets_own_policy() -> None:
     game = get_game("connect4")
     state, evaluator = game.initial_state(), RandomEvaluator(game)
-    adviser = NetAdviser("net", game, evaluator, nodes=30)
+    adviser = NetAdviser("net", NetEngine(game, evaluator), nodes=30)
     advice = adviser.think(state, [])
     logits, wdl, _ = evaluator.evaluate(state.observe("stones")[None])
     favourite = max(advice.moves, key=lambda move: move.policy or 0)
     assert favourite.action == int(logits[0].argmax())
     assert sum(move.policy or 0 for move in advice.moves) == pytest.approx(1)
-    assert advice.first_sight == pytest.approx(float(wdl[0, 0] + wdl[0, 1] / 2))
+    assert advice.net_score == pytest.approx(float(wdl[0, 0] + wdl[0, 1] / 2))
 
 
 def test_a_hint_does_not_make_a_weak_level_stronger() -> None:
     game = get_game("connect4")
-    adviser = NetAdviser("net", game, RandomEvaluator(game), nodes=400)
+    adviser = NetAdviser("net", NetEngine(game, RandomEvaluator(game)), nodes=400)
     adviser.think(game.initial_state(), [])
     adviser.set_level(1)
     assert adviser.think(game.initial_state(), []).nodes == LEVELS[0] == 1

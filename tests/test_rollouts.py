@@ -8,7 +8,7 @@ import pytest
 
 import zerogames
 from zerogames.arena.mcts_player import MctsPlayer
-from zerogames.arena.players import Limits, Position
+from zerogames.arena.players import MoveLimits, Position
 from zerogames.arena.time_control import TimeControl
 from zerogames.game import State
 from zerogames.search.rollouts import new_rollouts
@@ -82,10 +82,10 @@ def test_the_player_keeps_to_its_limits() -> None:
         game=GAME, start="", actions=[3, 3], moves=["4", "4"], movers=[0, 1], state=state
     )
     endless = float("inf")
-    untimed = Limits(control=TimeControl(), remaining_s=(endless, endless), deadline_s=9)
+    untimed = MoveLimits(control=TimeControl(), remaining_s=(endless, endless), deadline_s=9)
     choice = MctsPlayer(77).choose(here, untimed)
     assert choice.nodes == 77
-    timed = Limits(
+    timed = MoveLimits(
         control=TimeControl(), remaining_s=(endless, endless), move_time_s=0.02, deadline_s=9
     )
     choice = MctsPlayer(None).choose(here, timed)

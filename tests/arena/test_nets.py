@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from zerogames.arena.event import Conditions, Event
 from zerogames.arena.match_folder import MatchFolder, StoredGame
 from zerogames.arena.net_player import NetCommand, NetPlayer
-from zerogames.arena.players import Limits, Position, parse_player
+from zerogames.arena.players import MoveLimits, Position, parse_player
 from zerogames.arena.runner import run_event
 from zerogames.arena.time_control import TimeControl
 from zerogames.errors import UserError
 from zerogames.evaluate import ConstantEvaluator, Evaluation
 from zerogames.registry import get_game
 
-FREE = Limits(control=TimeControl(), remaining_s=(1e9, 1e9), deadline_s=60)
+FREE = MoveLimits(control=TimeControl(), remaining_s=(1e9, 1e9), deadline_s=60)
 
 
 @pytest.fixture(scope="module")

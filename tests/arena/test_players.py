@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from zerogames.arena.match_folder import StoredGame
 from zerogames.arena.mcts_player import MctsPlayer
-from zerogames.arena.players import Limits, Position, parse_player, parse_players
+from zerogames.arena.players import MoveLimits, Position, parse_player, parse_players
 from zerogames.arena.time_control import TimeControl
 from zerogames.arena.variety import choose_by_evaluations
 from zerogames.errors import UserError
@@ -62,7 +62,7 @@ def position_of(game_name: str, moves: str) -> Position:
     )
 
 
-UNLIMITED = Limits(control=TimeControl(), remaining_s=(1e9, 1e9), deadline_s=60)
+UNLIMITED = MoveLimits(control=TimeControl(), remaining_s=(1e9, 1e9), deadline_s=60)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_mcts_wins_blocks_and_builds_a_double_threat(moves: str, best: str) -> N
 
 
 def test_mcts_keeps_to_the_clock() -> None:
-    limits = Limits(
+    limits = MoveLimits(
         control=TimeControl.parse("3+0.1"), remaining_s=(3.0, 3.0), deadline_s=3.0, moves_to_go=0
     )
     began = time.monotonic()

@@ -14,7 +14,7 @@ import numpy as np
 
 from zerogames.arena.adjudication import longest_game, score_as_it_stands
 from zerogames.arena.openings import Openings
-from zerogames.arena.players import Limits, Player, PlayerSpec, Position
+from zerogames.arena.players import MoveLimits, Player, PlayerSpec, Position
 from zerogames.arena.results import Outcome
 from zerogames.arena.time_control import TimeControl
 from zerogames.engine.choice import root_actions
@@ -188,7 +188,7 @@ class PlayerSide:
             player = self._players[live.number] = self._spec.make(self._game)
             player.new_game(position, self._seed + live.number)
         unlimited = float("inf")
-        limits = Limits(
+        limits = MoveLimits(
             control=TimeControl(), remaining_s=(unlimited, unlimited), deadline_s=_PATIENCE_S
         )
         return player.choose(position, limits).action

@@ -13,7 +13,7 @@ from zerogames.arena.elo import estimate_tally
 from zerogames.arena.event import Event
 from zerogames.arena.match_folder import MatchFolder, StoredGame
 from zerogames.arena.plot import plot_ratings
-from zerogames.arena.report import Report, make_report, plus_minus
+from zerogames.arena.report import EventReport, make_report, plus_minus
 from zerogames.arena.runner import event_tally, run_event
 from zerogames.atomic import write_atomically
 from zerogames.runs.disk import name_disk_errors
@@ -119,7 +119,7 @@ def _has_played(folder: MatchFolder, name: str) -> bool:
     return any(name in (stored.first, stored.second) for stored in folder.games)
 
 
-def _write(report: Report, folder: MatchFolder) -> None:
+def _write(report: EventReport, folder: MatchFolder) -> None:
     folder.write({"report.md": report.markdown(), "report.json": report.json()})
     write_atomically(
         folder.path / "report.png",

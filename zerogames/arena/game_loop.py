@@ -14,7 +14,7 @@ from zerogames.arena.adjudication import (
     score_as_it_stands,
 )
 from zerogames.arena.openings import Opening
-from zerogames.arena.players import Choice, Limits, Player, PlayerFault, Position
+from zerogames.arena.players import Choice, MoveLimits, Player, PlayerFault, Position
 from zerogames.arena.time_control import Clock, TimeControl
 from zerogames.game import Game
 
@@ -47,7 +47,7 @@ class Fault:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlayedGame:
+class MatchGame:
     """A finished game."""
 
     opening: Opening
@@ -73,7 +73,7 @@ def play_game(
     *,
     seed: int = 0,
     stop: threading.Event | None = None,
-) -> PlayedGame:
+) -> MatchGame:
     """Play from `opening` to the end; `players[0]` is the first player."""
     return _Referee(game, players, opening, rules, stop or threading.Event()).play(seed)
 
@@ -98,7 +98,7 @@ class _Referee:
         self.adjudicator = Adjudicator(rules.resign, rules.draw)
         self.max_plies = rules.max_plies or longest_game(game)
 
-    def play(self, seed: int) -> PlayedGame:
+    def play(self, seed: int) -> MatchGame:
         began = time.monotonic()
         for action in self.opening.actions:
             self._advance(action)
@@ -120,7 +120,7 @@ class _Referee:
             ending = Ending(-1.0 if mover == 0 else 1.0, error.kind)
         if self.stop.is_set() and self.state.result is None:
             raise Interrupted
-        return PlayedGame(
+        return MatchGame(
             opening=self.opening,
             actions=tuple(self.actions),
             moves=tuple(self.moves),
@@ -174,7 +174,7 @@ class _Referee:
             state=self.state,
         )
 
-    def _limits(self, mover: int) -> Limits:
+    def _limits(self, mover: int) -> MoveLimits:
         rules, clock = self.rules, self.clocks[mover]
         if rules.control.time_s is not None:
             deadline = clock.remaining_s + rules.margin_s
@@ -182,7 +182,7 @@ class _Referee:
             deadline = rules.move_time_s + rules.margin_s
         else:
             deadline = rules.patience_s
-        return Limits(
+        return MoveLimits(
             control=rules.control,
             remaining_s=(self.clocks[0].remaining_s, self.clocks[1].remaining_s),
             moves_to_go=clock.moves_to_go,

@@ -10,7 +10,7 @@ import os
 import time
 
 from zerogames.arena.engine_process import EngineProcess, split_command
-from zerogames.arena.players import Choice, Limits, PlayerFault, PlayerKind, Position
+from zerogames.arena.players import Choice, MoveLimits, PlayerFault, PlayerKind, Position
 from zerogames.errors import UserError
 from zerogames.game import Game
 
@@ -77,7 +77,7 @@ class GtpPlayer:
         }
         self._ask(f"kata-set-rules {json.dumps(wanted, separators=(',', ':'))}")
 
-    def choose(self, position: Position, limits: Limits) -> Choice:
+    def choose(self, position: Position, limits: MoveLimits) -> Choice:
         """Tell the moves since the last time, then ask for one."""
         self._catch_up(position)
         mover = position.state.to_play
@@ -107,7 +107,7 @@ class GtpPlayer:
             self._ask(f"play {_COLOURS[position.movers[ply]]} {position.moves[ply]}")
             synced.append(position.actions[ply])
 
-    def _set_time(self, limits: Limits, mover: int) -> None:
+    def _set_time(self, limits: MoveLimits, mover: int) -> None:
         """GTP knows no increments: with them, the time left is told before each move."""
         control = limits.control
         stones = 0

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from zerogames.arena.players import Choice, Limits, PlayerKind, Position
+from zerogames.arena.players import Choice, MoveLimits, PlayerKind, Position
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.search.rollouts import new_rollouts
@@ -26,7 +26,7 @@ class MctsPlayer:
         """Start a new sequence of random numbers."""
         self._rng = np.random.default_rng(seed)
 
-    def choose(self, position: Position, limits: Limits) -> Choice:
+    def choose(self, position: Position, limits: MoveLimits) -> Choice:
         """Search, then take the most visited move."""
         wanted = self._rollouts or limits.nodes
         budget = limits.budget_s(position.state.to_play)

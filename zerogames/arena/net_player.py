@@ -12,25 +12,21 @@ from pathlib import Path
 
 import numpy as np
 
-from zerogames.arena.players import Choice, Limits, PlayerKind, Position
+from zerogames.arena.players import Choice, MoveLimits, PlayerKind, Position
 from zerogames.arena.variety import choose_by_evaluations
 from zerogames.engine import (
-    Budget,
-    Thinker,
+    EngineSettings,
+    NetEngine,
     ThinkLimits,
     Thought,
-    TimeLeft,
-    TimeManager,
     centipawns,
     move_time_budget,
 )
 from zerogames.errors import UserError, unknown_name
-from zerogames.evaluate import Evaluator, check_precision, open_evaluator
+from zerogames.evaluate import Evaluator, check_precision
 from zerogames.game import Game
 from zerogames.nets.foreign import net_suffixes
-from zerogames.nets.net_info import read_net_info
-from zerogames.nets.spec import NetSpec
-from zerogames.runs.net_source import check_net_text, find_net
+from zerogames.runs.net_source import check_net_text
 from zerogames.search.settings import search_preset
 
 _MOST_NODES = 1_000_000_000
@@ -89,63 +85,46 @@ class NetCommand:
 
 
 class NetPlayer:
-    """Searches with a net; keeps its tree from move to move."""
+    """Searches with a net, whose tree is kept from move to move."""
 
     def __init__(self, command: NetCommand, game: Game, evaluator: Evaluator | None = None) -> None:
+        """Load the command's net, or use an evaluator that is open."""
         self._command = command
-        path = None if evaluator else find_net(command.path, game).file()
-        self._evaluator = evaluator or open_evaluator(
-            game,
-            kind=command.evaluator,
-            net=path,
-            threads=command.threads,
+        settings = EngineSettings(
+            evaluator=command.evaluator,
             precision=command.precision,
+            threads=command.threads,
+            batch=command.batch,
+            # Early stopping would leave the second-best move too few evaluations to compare.
+            search=search_preset(
+                command.search, early_stop=command.variety == 0, cache_mebibytes=64
+            ),
+            overhead_s=_OVERHEAD_S,
         )
-        self._net: NetSpec | None = None
-        if path is not None:
-            self._net = game.parse_net(read_net_info(path).name)
-        # Early stopping would leave the second-best move too few evaluations to compare.
-        settings = search_preset(
-            command.search, early_stop=command.variety == 0, cache_mebibytes=64
-        )
-        self._thinker = Thinker(game, self._evaluator, settings=settings, batch=command.batch)
+        if evaluator is None:
+            self._engine = NetEngine.open(game, command.path, settings)
+        else:
+            self._engine = NetEngine(game, evaluator, settings)
         self._start_text, self._start = "", game.initial_state()
-        self._times = TimeManager(_OVERHEAD_S)
         self._rng = np.random.default_rng(0)
         self._closed = threading.Event()
 
     def new_game(self, position: Position, seed: int) -> None:
         """Forget the tree."""
-        self._thinker.new_game(seed=seed)
-        self._times.new_game()
+        self._engine.new_game(seed=seed)
         self._rng = np.random.default_rng(seed)
 
-    def choose(self, position: Position, limits: Limits) -> Choice:
+    def choose(self, position: Position, limits: MoveLimits) -> Choice:
         """Search by nodes or by the clock."""
-        nodes = self._command.nodes or limits.nodes
-        budget = self._budget(position, limits)
-        if nodes is None and budget is None:
-            raise UserError(
-                "a net needs a limit: write net.safetensors@200, or give --nodes or --tc"
-            )
         if position.start != self._start_text:
             self._start_text = position.start
             game = position.game
             self._start = (
                 game.parse_state(position.start) if position.start else game.initial_state()
             )
-        self._thinker.set_position(self._start, position.actions)
-        allowed = position.game.sensible_actions(position.state, self._net)
-        thought = self._thinker.think(
-            ThinkLimits(
-                nodes=nodes,
-                allowed=None if allowed is None else tuple(allowed),
-                soft_s=budget.soft_s if budget else None,
-                hard_s=budget.hard_s if budget else None,
-            ),
-            stop=self._closed,
-        )
-        self._times.moved(thought.elapsed_s)
+        think_limits = self._think_limits(position, limits)
+        self._engine.set_position(self._start, position.actions)
+        thought = self._engine.think(think_limits, stop=self._closed)
         return Choice(
             action=self._pick(thought),
             win_rate=(1 + thought.value) / 2,
@@ -158,17 +137,17 @@ class NetPlayer:
         """End a running search."""
         self._closed.set()
 
-    def _budget(self, position: Position, limits: Limits) -> Budget | None:
+    def _think_limits(self, position: Position, limits: MoveLimits) -> ThinkLimits:
+        nodes = self._command.nodes or limits.nodes
         if limits.move_time_s is not None:
-            return move_time_budget(limits.move_time_s, _OVERHEAD_S)
-        if not limits.is_timed:
-            return None
-        left = TimeLeft(
-            time_s=limits.remaining_s[position.state.to_play],
-            increment_s=limits.control.increment_s,
-            moves_to_go=limits.moves_to_go or None,
-        )
-        return self._times.budget(left, ply=len(position.actions))
+            budget = move_time_budget(limits.move_time_s, _OVERHEAD_S)
+            return ThinkLimits(nodes=nodes).within(budget)
+        clock = limits.clock(position.state.to_play)
+        if nodes is None and clock is None:
+            raise UserError(
+                "a net needs a limit: write net.safetensors@200, or give --nodes or --tc"
+            )
+        return ThinkLimits(nodes=nodes, clock=clock)
 
     def _pick(self, thought: Thought) -> int | None:
         moves = thought.moves

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from zerogames.arena.players import Choice, Limits, PlayerFault, PlayerKind, Position
+from zerogames.arena.players import Choice, MoveLimits, PlayerFault, PlayerKind, Position
 from zerogames.errors import UserError
 from zerogames.game import Game, Solver
 
@@ -32,7 +32,7 @@ class PerfectPlayer:
         """Start a new sequence of random numbers."""
         self._rng = np.random.default_rng(seed)
 
-    def choose(self, position: Position, limits: Limits) -> Choice:
+    def choose(self, position: Position, limits: MoveLimits) -> Choice:
         """Solve the position, whatever the limits say: nothing less is perfect."""
         solvers, identity = _SOLVERS.by_game, self._game.spec.identity
         self._running = solvers.pop(identity, None) or new_solver(self._game)

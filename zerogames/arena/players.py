@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from typing import Protocol
 
 from zerogames.arena.time_control import TimeControl
+from zerogames.engine.clock import TimeLeft
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game, State
 from zerogames.nets.foreign import net_suffixes
@@ -56,7 +57,7 @@ class Position:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class MoveLimits:
     """What a player may spend on a move; at least one limit is set, or the player has its own."""
 
     control: TimeControl
@@ -75,6 +76,16 @@ class Limits:
     def is_timed(self) -> bool:
         """Whether clocks run."""
         return self.control.time_s is not None
+
+    def clock(self, player: int) -> TimeLeft | None:
+        """The clock of a player, for engines that manage their time; None if no clocks run."""
+        if not self.is_timed:
+            return None
+        return TimeLeft(
+            time_s=self.remaining_s[player],
+            increment_s=self.control.increment_s,
+            moves_to_go=self.moves_to_go or None,
+        )
 
     def budget_s(self, player: int) -> float | None:
         """A plain share of the time left for players without a time management of their own."""
@@ -131,7 +142,7 @@ class Player(Protocol):
     def new_game(self, position: Position, seed: int) -> None:
         """Forget the game before; `seed` decides what is random in this one."""
 
-    def choose(self, position: Position, limits: Limits) -> Choice:
+    def choose(self, position: Position, limits: MoveLimits) -> Choice:
         """Choose a move; raise `PlayerFault` when that fails."""
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zerogames.arena.players import Choice, Limits, PlayerKind, Position
+from zerogames.arena.players import Choice, MoveLimits, PlayerKind, Position
 from zerogames.errors import UserError
 from zerogames.game import Game
 
@@ -17,7 +17,7 @@ class RandomPlayer:
         """Start a new sequence of random numbers."""
         self._rng = np.random.default_rng(seed)
 
-    def choose(self, position: Position, limits: Limits) -> Choice:
+    def choose(self, position: Position, limits: MoveLimits) -> Choice:
         """Choose blindly."""
         return Choice(action=int(self._rng.choice(position.state.legal_actions())))
 

@@ -52,7 +52,7 @@ class Grid:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class EventReport:
     """Ratings, pairings and conditions of one event."""
 
     title: str
@@ -138,7 +138,7 @@ def make_report(
     anchors: Mapping[str, float] | None = None,
     elo_from: str | None = None,
     order: Sequence[str] = (),
-) -> Report:
+) -> EventReport:
     """Count and rate the games; conditions, faults and SPRT may be filled in by `replace`.
 
     Args:
@@ -163,7 +163,7 @@ def make_report(
         ratings = rate_tallies(tallies, anchors=anchors)
         fixed = ", ".join(f"{name} at {elo:g}" for name, elo in anchors.items())
         scale = ZERO_IS_MEAN.replace("the mean is 0", f"fixed: {fixed}") if fixed else ZERO_IS_MEAN
-    return Report(title=title, tallies=tallies, ratings=ratings, scale=scale)
+    return EventReport(title=title, tallies=tallies, ratings=ratings, scale=scale)
 
 
 def _in_order(tallies: Sequence[Tally], order: Sequence[str]) -> list[Tally]:
@@ -210,7 +210,7 @@ def _rating_grid(ratings: Sequence[Rating]) -> Grid:
     return Grid("Ratings", header, rows)
 
 
-def _cross_grid(report: Report) -> Grid:
+def _cross_grid(report: EventReport) -> Grid:
     """Points of the row's player against each column's, players in order of strength."""
     names = [rating.name for rating in report.ratings]
     met = {(one.a, one.b): one.wdl for one in report.tallies}

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from zerogames.arena.event import Event
-from zerogames.arena.game_loop import Interrupted, PlayedGame, play_game
+from zerogames.arena.game_loop import Interrupted, MatchGame, play_game
 from zerogames.arena.match_folder import MatchFolder, StoredGame
-from zerogames.arena.players import Choice, Limits, Player, Position
+from zerogames.arena.players import Choice, MoveLimits, Player, Position
 from zerogames.arena.results import Tally, tally
 from zerogames.arena.schedule import Appointment
 
@@ -196,14 +196,14 @@ class _StartedOnDemand:
     def new_game(self, position: Position, seed: int) -> None:
         self._worker.player(self._name).new_game(position, seed)
 
-    def choose(self, position: Position, limits: Limits) -> Choice:
+    def choose(self, position: Position, limits: MoveLimits) -> Choice:
         return self._worker.player(self._name).choose(position, limits)
 
     def close(self) -> None:
         self._worker.drop(self._name)
 
 
-def _stored(appointment: Appointment, played: PlayedGame) -> StoredGame:
+def _stored(appointment: Appointment, played: MatchGame) -> StoredGame:
     book = {ply: "book" for ply in range(len(played.opening.actions))}
     return StoredGame(
         key=appointment.key,

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 
 from zerogames.arena.engine_process import EngineProcess, split_command
-from zerogames.arena.players import Choice, Limits, PlayerFault, PlayerKind, Position
+from zerogames.arena.players import Choice, MoveLimits, PlayerFault, PlayerKind, Position
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 
@@ -89,7 +89,7 @@ class UciPlayer:
         self._engine.send("ucinewgame")
         self._wait_until_ready()
 
-    def choose(self, position: Position, limits: Limits) -> Choice:
+    def choose(self, position: Position, limits: MoveLimits) -> Choice:
         """Ask for a move and wait for it until the deadline."""
         start = _start(position)
         moves = f" moves {' '.join(position.moves)}" if position.moves else ""
@@ -113,7 +113,7 @@ class UciPlayer:
         """End the process."""
         self._engine.close()
 
-    def _go(self, limits: Limits) -> str:
+    def _go(self, limits: MoveLimits) -> str:
         own = self._limits
         words = ["go"]
         if own:

@@ -76,17 +76,18 @@ def play(options: PlayOptions) -> int:
 
 
 def _adviser(game: Game, options: PlayOptions, seed: int) -> "Adviser":
-    from zerogames.evaluate import open_evaluator
-    from zerogames.nets import read_net_info
+    from zerogames.engine import EngineSettings, NetEngine
     from zerogames.play.adviser import NetAdviser, RolloutAdviser
     from zerogames.runs.net_source import default_net, find_net
+    from zerogames.search.settings import search_preset
 
     source = find_net(options.net, game) if options.net else default_net(game)
     if source is None:
         return RolloutAdviser(game, nodes=1, seed=seed)
-    path = source.file()
-    evaluator = open_evaluator(
-        game, net=path, threads=os.cpu_count() or 1, precision=options.precision
+    settings = EngineSettings(
+        precision=options.precision,
+        threads=os.cpu_count() or 1,
+        search=search_preset("engine", cache_mebibytes=64),
     )
-    net = game.parse_net(read_net_info(path).name)
-    return NetAdviser(source.title, game, evaluator, nodes=1, net=net)
+    engine = NetEngine.open(game, source.path or source.name, settings)
+    return NetAdviser(source.title, engine, nodes=1)

@@ -15,5 +15,7 @@ def read_net_spec(game: Game, path: Path) -> NetSpec:
 
 def root_actions(game: Game, state: State, net: NetSpec | None) -> tuple[int, ...] | None:
     """Return the root actions that a player with this net searches; None stands for all."""
+    if state.result is not None:
+        return None
     actions = game.sensible_actions(state, net)
     return None if actions is None else tuple(int(action) for action in actions)

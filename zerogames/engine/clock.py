@@ -1,24 +1,24 @@
-"""How long to think: shares of a clock, and when to give a move more or less than its share.
+"""How much time of a clock a move may take.
 
-The share is lc0's: an estimate of the moves to come that shrinks as the game goes on. Seconds
-throughout.
+The share is lc0's: the time left over an estimate of the moves to come, which falls with every
+move. All times are seconds.
 """
 
 from dataclasses import dataclass
 
 MIN_BUDGET_S = 0.001
 DEFAULT_OVERHEAD_S = 0.1
-"""Lost between the engine and the clock: slow user interfaces, pipes, a busy machine."""
+"""Seconds lost between engine and clock in user interfaces, pipes and on a busy machine."""
 
 _MIDPOINT = 51.5
 _STEEPNESS = 7
-"""Of lc0's curve of moves to go."""
+"""The midpoint and steepness of lc0's curve of moves to go."""
 _FIRST_MOVE_BONUS = 1.8
 _BOOK_PLY_BONUS = 0.25
 _BOOK_PLIES = 12
-"""The first search starts without a tree, so it gets more; and more still after a book."""
+"""The first search starts without a tree, so it gets more time, and still more after a book."""
 _LARGEST_SHARE = 0.25
-"""Of the clock for one move, unless the next time control is near."""
+"""The largest share of the clock for one move, unless the next time control is near."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,49 +27,56 @@ class TimeLeft:
 
     time_s: float
     increment_s: float = 0.0
-    """Added after each move."""
+    """Seconds added after each move."""
     moves_to_go: int | None = None
-    """Until time is added; None or below 1: never."""
+    """Moves until time is added; None or below 1 if no time is added."""
 
 
 @dataclass(frozen=True)
-class Budget:
-    """For one move."""
+class TimeBudget:
+    """The seconds that one move may take."""
 
     soft_s: float
     """Worth spending."""
     hard_s: float
     """Never exceeded."""
+    use_all: bool = False
+    """Whether saved time is lost, so that an early stop gains nothing."""
+
+    def at_most(self, seconds: float) -> "TimeBudget":
+        """Return the budget with a smaller limit."""
+        hard_s = min(self.hard_s, seconds)
+        return TimeBudget(min(self.soft_s, hard_s), hard_s, self.use_all)
 
 
 def estimated_moves_to_go(ply: int) -> float:
-    """Moves the mover expects to play still (lc0): 51.5 at first, fewer and fewer later."""
+    """Return the moves that the mover still expects to play (lc0): 51.5 at first, then fewer."""
     moves = max(0, ply) / 2
     stretch = (1 + 2 * (moves / _MIDPOINT) ** _STEEPNESS) ** (1 / _STEEPNESS)
     return float(_MIDPOINT * stretch - moves)
 
 
-def move_time_budget(seconds: float, overhead_s: float = DEFAULT_OVERHEAD_S) -> Budget:
-    """For a fixed time a move. The overhead takes a fifth of it at most."""
+def move_time_budget(seconds: float, overhead_s: float = DEFAULT_OVERHEAD_S) -> TimeBudget:
+    """Return the budget of a fixed time a move, of which the overhead takes at most a fifth."""
     limit = max(MIN_BUDGET_S, seconds - min(overhead_s, seconds / 5))
-    return Budget(limit, limit)
+    return TimeBudget(limit, limit)
 
 
 class TimeManager:
-    """Shares out the clock of one player over one game."""
+    """Divides the clock of one player among the moves of one game."""
 
     def __init__(self, overhead_s: float = DEFAULT_OVERHEAD_S) -> None:
         self.overhead_s = overhead_s
         self.new_game()
 
     def new_game(self) -> None:
-        """Forget what was saved."""
+        """Forget the time saved."""
         self._saved_s = 0.0
         self._soft_s: float | None = None
         self._is_first = True
 
-    def budget(self, left: TimeLeft, *, ply: int) -> Budget:
-        """For the move at `ply`; at least a millisecond, and else never the whole clock."""
+    def budget(self, left: TimeLeft, *, ply: int) -> TimeBudget:
+        """Return the budget of the move at `ply`: at least 1 ms, otherwise less than the clock."""
         time_s, increment_s = max(0.0, left.time_s), max(0.0, left.increment_s)
         moves = estimated_moves_to_go(ply)
         largest_share = _LARGEST_SHARE
@@ -86,50 +93,10 @@ class TimeManager:
         soft = max(MIN_BUDGET_S, min(soft + saved, hard))
         self._soft_s = soft
         self._is_first = False
-        return Budget(soft, hard)
+        return TimeBudget(soft, hard)
 
     def moved(self, elapsed_s: float) -> None:
-        """Tell what the move took: time that an early stop saved goes to the next move."""
+        """Note the seconds that the move took; what an early stop saved goes to the next move."""
         if self._soft_s is not None:
             self._saved_s = max(0.0, self._soft_s - elapsed_s)
             self._soft_s = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Leaders:
-    """The race at the root, as far as stopping needs it."""
-
-    first_visits: int
-    second_visits: int
-    best_by_value: bool
-    """The most visited move also has the best value among those with a tenth of its visits."""
-    settled_share: float
-    """Share of the time so far in which it has been the most visited one."""
-    value_drop: float
-    """How much worse the position looks than at the start of the search or on the last move."""
-
-
-def patience(leaders: Leaders) -> float:
-    """The factor on the soft limit: above 1 in doubt and when things go wrong, below when calm."""
-    factor = 1.0
-    if not leaders.best_by_value:
-        factor += 0.5
-    if leaders.settled_share < 0.4:
-        factor += 0.4
-    factor += min(0.6, max(0.0, 4 * leaders.value_drop))
-    if factor == 1.0 and leaders.settled_share > 0.9:
-        factor = 0.85
-    return factor
-
-
-SMART_PRUNING = 1.33
-"""Lc0's factor: visits still to come are divided by it before they are compared."""
-
-
-def cannot_change(leaders: Leaders, *, left_s: float, nodes: int, elapsed_s: float) -> bool:
-    """Whether the second move is too far behind to be first when the time is over (lc0).
-
-    `nodes` were searched in `elapsed_s`; 300 more are pretended against early misjudgement.
-    """
-    rate = (nodes + 300) / max(elapsed_s, 1e-3)
-    return left_s * rate / SMART_PRUNING < leaders.first_visits - leaders.second_visits

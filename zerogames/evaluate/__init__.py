@@ -9,6 +9,7 @@ from zerogames.evaluate.opening import (
     open_evaluator,
 )
 from zerogames.evaluate.plain import ConstantEvaluator, RandomEvaluator
+from zerogames.evaluate.position import StateEvaluation, evaluate_state
 from zerogames.nets.evaluation import Evaluation
 
 __all__ = [
@@ -21,6 +22,8 @@ __all__ = [
     "Evaluator",
     "OverlappingEvaluator",
     "RandomEvaluator",
+    "StateEvaluation",
     "check_precision",
+    "evaluate_state",
     "open_evaluator",
 ]

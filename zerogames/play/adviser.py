@@ -1,4 +1,4 @@
-"""Who plays against the person and gives hints: a net with a search, or plain MCTS."""
+"""The opponent of the person, which also gives hints: a net with a search, or plain MCTS."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +6,15 @@ from typing import Protocol
 
 import numpy as np
 
-from zerogames.engine.thinker import Thinker
-from zerogames.engine.thought import ThinkLimits
-from zerogames.evaluate import Evaluator
-from zerogames.game import Game, State
-from zerogames.nets.spec import NetSpec
+from zerogames.engine import NetEngine, ThinkLimits
+from zerogames.evaluate import evaluate_state
+from zerogames.game import Game, State, play_actions
 from zerogames.search.rollouts import new_rollouts
-from zerogames.search.settings import search_preset
 
 LEVELS = (1, 5, 15, 30, 60, 120, 250, 500, 1000, 2000)
-"""Nodes a move of the levels 1 to 10."""
+"""Nodes for each move at the levels 1 to 10."""
 ROLLOUTS_PER_NODE = 10
-"""Without a net a node is worth less, and costs less."""
+"""Rollouts for each node of a level, as a node without a net is weaker and cheaper."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,89 +23,75 @@ class MoveAdvice:
 
     action: int
     policy: float | None
-    """What the net gives it at first sight; None without a net."""
+    """The net's prior; None without a net."""
     visits: float
     """Share of the search."""
     score: float | None
-    """Points that who plays it may expect; None if it was not searched."""
+    """Expected points of the player who makes the move; None if it was not searched."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What is thought of a position, in the view of the player to move."""
+    """What a search found of a position, in the view of the player to move."""
 
     best: int
     score: float
     """Expected points in [0, 1], after the search."""
-    first_sight: float | None
-    """The same by the net alone."""
+    net_score: float | None
+    """Expected points by the net alone, without search; None without a net."""
     nodes: int
     moves: Sequence[MoveAdvice]
     """The most searched first."""
 
 
 class Adviser(Protocol):
-    """Thinks about positions of one game."""
+    """Searches positions of one game."""
 
     @property
     def name(self) -> str:
-        """As it is shown."""
+        """The name that the person is shown."""
 
     @property
     def nodes(self) -> int:
-        """Spent on a move."""
+        """Nodes or rollouts for each move."""
 
     @nodes.setter
     def nodes(self, nodes: int) -> None: ...
 
     def set_level(self, level: int) -> None:
-        """1 (weakest) to 10."""
+        """Set `nodes` by a level from 1 (weakest) to 10."""
 
     def think(self, start: State, actions: Sequence[int]) -> Advice:
-        """About the position after `actions`, which must not be the end of the game."""
+        """Search the position after `actions`, where the game must not be over."""
 
 
 class NetAdviser:
-    """A net with a search; keeps the tree from move to move."""
+    """A net with a search, whose tree is kept from move to move."""
 
-    def __init__(
-        self,
-        name: str,
-        game: Game,
-        evaluator: Evaluator,
-        *,
-        nodes: int,
-        net: NetSpec | None = None,
-    ) -> None:
-        """`net` tells which moves the game leaves to it (a Go net may not know passing)."""
+    def __init__(self, name: str, engine: NetEngine, *, nodes: int) -> None:
         self.name = name
         self.nodes = nodes
-        self._game = game
-        self._net = net
-        self._evaluator = evaluator
-        settings = search_preset("engine", cache_mebibytes=64)
-        self._thinker = Thinker(game, evaluator, settings=settings)
+        self._engine = engine
 
     def set_level(self, level: int) -> None:
-        """By nodes."""
+        """Set the nodes of the level."""
         self.nodes = LEVELS[level - 1]
 
     def think(self, start: State, actions: Sequence[int]) -> Advice:
         """Search with `nodes`."""
-        self._thinker.set_position(start, actions)
-        if self._thinker.search.simulations >= self.nodes:
+        engine = self._engine
+        engine.set_position(start, actions)
+        if engine.search.simulations >= self.nodes:
             # A hint or a higher level has searched more: that must not make this level stronger.
-            self._thinker.new_game()
-        allowed = self._game.sensible_actions(self._thinker.state, self._net)
-        limits = ThinkLimits(nodes=self.nodes, allowed=None if allowed is None else tuple(allowed))
-        thought = self._thinker.think(limits)
+            engine.new_game()
+        thought = engine.think(ThinkLimits(nodes=self.nodes))
         assert thought.best is not None
-        policy, score = self._first_sight(self._thinker.state)
+        net = evaluate_state(engine.evaluator, engine.state)
         total = sum(move.visits for move in thought.moves)
         moves = [
             MoveAdvice(
                 action=move.action,
-                policy=policy[move.action],
+                policy=net.policy[move.action],
                 visits=move.visits / total if total else 0.0,
                 score=(1 + move.value) / 2 if move.visits else None,
             )
@@ -119,23 +102,14 @@ class NetAdviser:
         return Advice(
             best=thought.best,
             score=(1 + value) / 2,
-            first_sight=score,
+            net_score=net.wdl[0] + net.wdl[1] / 2,
             nodes=thought.nodes,
             moves=moves,
         )
 
-    def _first_sight(self, state: State) -> tuple[dict[int, float], float]:
-        """The net's policy over the legal moves, and its value, without any search."""
-        logits, wdl, _ = self._evaluator.evaluate(state.observe(self._evaluator.encoding)[None])
-        legal = state.legal_actions()
-        weights = np.exp(logits[0, legal] - logits[0, legal].max())
-        shares = (weights / weights.sum()).tolist()
-        score = float(wdl[0, 0] + wdl[0, 1] / 2)
-        return dict(zip(legal.tolist(), shares, strict=True)), score
-
 
 class RolloutAdviser:
-    """Pure MCTS: for games that nobody has trained a net for yet."""
+    """Plain MCTS, for games without a net."""
 
     def __init__(self, game: Game, *, nodes: int, seed: int = 0) -> None:
         self.name = "MCTS without a net"
@@ -144,14 +118,12 @@ class RolloutAdviser:
         self._rng = np.random.default_rng(seed)
 
     def set_level(self, level: int) -> None:
-        """By rollouts."""
+        """Set the rollouts of the level."""
         self.nodes = ROLLOUTS_PER_NODE * LEVELS[level - 1]
 
     def think(self, start: State, actions: Sequence[int]) -> Advice:
-        """Play `nodes` random games below a tree."""
-        state = start
-        for action in actions:
-            state = state.play(action)
+        """Search with `nodes` rollouts."""
+        state = play_actions(start, actions)
         tree = new_rollouts(self._game, state, seed=int(self._rng.integers(1 << 62)))
         tree.run(self.nodes)
         order = np.argsort(-tree.visits, kind="stable")
@@ -169,7 +141,7 @@ class RolloutAdviser:
         return Advice(
             best=int(legal[best]),
             score=(1 + float(values[best])) / 2,
-            first_sight=None,
+            net_score=None,
             nodes=tree.total,
             moves=moves,
         )

@@ -169,8 +169,8 @@ class Dialogue:
             raise UserError("The game is over: there is nothing to advise.")
         advice = self._adviser.think(table.start, table.actions)
         at_first = ""
-        if advice.first_sight is not None:
-            at_first = f"; at first sight {100 * advice.first_sight:.0f} %"
+        if advice.net_score is not None:
+            at_first = f"; at first sight {100 * advice.net_score:.0f} %"
         self._console.print(self._hint_table(advice))
         self._say(f"You may expect {100 * advice.score:.0f} % of the points{at_first}.")
 

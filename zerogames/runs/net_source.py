@@ -51,8 +51,10 @@ class NetSource:
 
     @property
     def title(self) -> str:
-        """The file and how it was found, or the new net."""
-        return self.origin if self.path is None else f"{self.path} ({self.origin})"
+        """The file and how it was found if it was not named, or the new net."""
+        if self.path is None:
+            return self.origin
+        return str(self.path) if self.origin == "file" else f"{self.path} ({self.origin})"
 
     def load(self, *, seed: int = 0) -> "tuple[Model, NetInfo]":
         """The net and what its file says, or would say.

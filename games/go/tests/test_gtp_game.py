@@ -4,7 +4,7 @@ import pytest
 from go_samples import own_games
 from zerogames_go import GoOptions, _native
 from zerogames_go.gtp.handicap import free_handicap
-from zerogames_go.gtp.played_game import MAX_PLIES, PlayedGame
+from zerogames_go.gtp.played_game import MAX_PLIES, GtpGame
 from zerogames_go.gtp.resignation import Resignation
 from zerogames_go.gtp.rule_names import parse_kgs_rules, parse_rules, rules_to_json, with_rule
 from zerogames_go.passing import options_to_move
@@ -16,7 +16,7 @@ from zerogames.game import play_actions
 NINE = GoOptions(size=9, komi=7)
 
 
-def play(played: PlayedGame, text: str) -> None:
+def play(played: GtpGame, text: str) -> None:
     """Play words such as `bD4`, `wpass`."""
     for word in text.split():
         played.play("bw".index(word[0]), played.game.parse_point(word[1:]))
@@ -48,7 +48,7 @@ SETTLED = (
 
 
 def test_moves_of_one_line_are_given_with_their_start() -> None:
-    played = PlayedGame(NINE)
+    played = GtpGame(NINE)
     play(played, "bC3 wD4 bE5")
     start, actions = played.line_for(1)
     assert start is played.setup
@@ -56,7 +56,7 @@ def test_moves_of_one_line_are_given_with_their_start() -> None:
 
 
 def test_a_colour_may_move_twice_and_history_goes_on() -> None:
-    played = PlayedGame(NINE)
+    played = GtpGame(NINE)
     play(played, "bC3 bD4 wE5")
     start, actions = played.line_for(0)
     assert [played.game.format_action(start, a) for a in actions] == ["D4", "E5"]
@@ -68,7 +68,7 @@ def test_a_colour_may_move_twice_and_history_goes_on() -> None:
 
 
 def test_play_goes_on_after_two_passes() -> None:
-    played = PlayedGame(NINE)
+    played = GtpGame(NINE)
     play(played, "bpass wpass")
     assert played.state.result is not None
     play(played, "bC3 wpass bpass")
@@ -77,7 +77,7 @@ def test_play_goes_on_after_two_passes() -> None:
 
 
 def test_superko_survives_a_change_of_turn() -> None:
-    played = PlayedGame(GoOptions(size=5, rules="tromp-taylor"))
+    played = GtpGame(GoOptions(size=5, rules="tromp-taylor"))
     play(played, "bB3 wC3 bA2 wD2 bB1 wC1 bC2 wB2")  # White takes a ko stone on C2
     assert not played.state_for(0).is_legal(played.game.parse_point("C2"))
     play(played, "wE5")
@@ -86,7 +86,7 @@ def test_superko_survives_a_change_of_turn() -> None:
 
 
 def test_undo_takes_back_one_move_and_no_more() -> None:
-    played = PlayedGame(NINE)
+    played = GtpGame(NINE)
     play(played, "bC3 bD4")
     played.undo()
     assert len(played.plies) == 1
@@ -97,14 +97,14 @@ def test_undo_takes_back_one_move_and_no_more() -> None:
 
 
 def test_illegal_moves_are_refused() -> None:
-    played = PlayedGame(NINE)
+    played = GtpGame(NINE)
     play(played, "bC3")
     with pytest.raises(UserError, match="illegal move"):
         play(played, "wC3")
 
 
 def test_a_game_may_be_long_but_not_endless() -> None:
-    played = PlayedGame(GoOptions(size=2))
+    played = GtpGame(GoOptions(size=2))
     for ply in range(MAX_PLIES):
         played.play(ply % 2, played.pass_action)
     with pytest.raises(UserError, match="too long"):
@@ -114,7 +114,7 @@ def test_a_game_may_be_long_but_not_endless() -> None:
 
 
 def test_komi_and_rules_change_within_a_game() -> None:
-    played = PlayedGame(NINE)
+    played = GtpGame(NINE)
     played.place_handicap([20, 24])
     play(played, "wE5 bD4")
     changed = played.changed(GoOptions(size=9, komi=0.5, rules="japanese"))
@@ -124,40 +124,40 @@ def test_komi_and_rules_change_within_a_game() -> None:
 
 
 def test_handicap_stones_need_an_empty_board() -> None:
-    played = PlayedGame(NINE)
+    played = GtpGame(NINE)
     played.place_handicap([20, 24, 56])
     assert played.to_play == 1
     with pytest.raises(UserError, match="board not empty"):
         played.place_handicap([1, 2])
     for bad in ([3], [3, 3], [3, 81], list(range(81))):
         with pytest.raises(UserError, match="bad vertex list"):
-            PlayedGame(NINE).place_handicap(bad)
+            GtpGame(NINE).place_handicap(bad)
 
 
 @pytest.mark.parametrize(("size", "count"), [(2, 2), (5, 4), (6, 9), (9, 12), (9, 80), (19, 20)])
 def test_free_handicap_gives_as_many_points_as_wanted(size: int, count: int) -> None:
     points = free_handicap(size, count)
     assert len(set(points)) == count
-    PlayedGame(GoOptions(size=size)).place_handicap(points[: size * size - 1])
+    GtpGame(GoOptions(size=size)).place_handicap(points[: size * size - 1])
 
 
 def test_a_game_written_as_sgf_reads_back() -> None:
-    played = PlayedGame(NINE)
+    played = GtpGame(NINE)
     played.place_handicap([20, 24])
     play(played, "wE5 bD4 bD5 wpass")
     text = played.to_sgf(result="B+R")
     assert "HA[2]" in text
-    again = PlayedGame.from_sgf(text.encode(), GoOptions())
+    again = GtpGame.from_sgf(text.encode(), GoOptions())
     assert again.to_sgf(result="B+R") == text
     assert [ply.colour for ply in again.plies] == [1, 0, 0, 1]
-    before = PlayedGame.from_sgf(text.encode(), GoOptions(), before_move=3)
+    before = GtpGame.from_sgf(text.encode(), GoOptions(), before_move=3)
     assert len(before.plies) == 2
-    assert PlayedGame.from_sgf(text.encode(), GoOptions(), before_move=1).to_play == 1
+    assert GtpGame.from_sgf(text.encode(), GoOptions(), before_move=1).to_play == 1
 
 
 def test_sgf_with_an_illegal_move_is_refused() -> None:
     with pytest.raises(UserError, match="move 2 is not legal"):
-        PlayedGame.from_sgf(b"(;SZ[9];B[aa];W[aa])", GoOptions())
+        GtpGame.from_sgf(b"(;SZ[9];B[aa];W[aa])", GoOptions())
 
 
 def test_chains_are_found() -> None:
@@ -183,7 +183,7 @@ def test_two_eyes_are_unconditional_life() -> None:
 
 def test_finished_games_without_dead_stones_are_judged_as_they_stand() -> None:
     for record in own_games():
-        played = PlayedGame(GoOptions(size=9, komi=0))
+        played = GtpGame(GoOptions(size=9, komi=0))
         for ply, action in enumerate(record.actions.tolist()):
             played.play(ply % 2, action)
         judgement = judge(played.state)

@@ -10,7 +10,8 @@ import chess
 import pytest
 from zerogames_chess.nnue.uci import NnueEngine
 from zerogames_chess.uci import Engine, Session
-from zerogames_chess.uci.net_engine import NetEngine, NetSettings
+from zerogames_chess.uci.net_engine import UciNetEngine
+from zerogames_chess.uci.settings import UciSettings
 
 FENS = (
     chess.STARTING_FEN,
@@ -135,7 +136,7 @@ def converse(engine: Engine, count: int, seed: int) -> Judge:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_net_engine_survives_any_input(seed: int) -> None:
-    engine = NetEngine(NetSettings(net=None, evaluator="constant", batch=4, hash_mb=1))
+    engine = UciNetEngine(UciSettings(net=None, evaluator="constant", batch=4, hash=1, threads=1))
     judge = converse(engine, 50_000, seed)
     assert judge.bestmoves > 2_000
 

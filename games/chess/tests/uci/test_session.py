@@ -10,9 +10,10 @@ import pytest
 from zerogames_chess.nnue.uci import NnueEngine
 from zerogames_chess.uci import Engine, Session
 from zerogames_chess.uci.limits import GoLimits
-from zerogames_chess.uci.net_engine import NetEngine, NetSettings
+from zerogames_chess.uci.net_engine import UciNetEngine
 from zerogames_chess.uci.options import Option, OptionTable, parse_integer
 from zerogames_chess.uci.position import UciPosition
+from zerogames_chess.uci.settings import UciSettings
 
 from zerogames.errors import UserError
 
@@ -49,7 +50,7 @@ class Talk:
 def engine(request: pytest.FixtureRequest, small_nnue: Path) -> Engine:
     if request.param == "nnue":
         return NnueEngine(small_nnue)
-    return NetEngine(NetSettings(net=None, evaluator="random", batch=4, hash_mb=4))
+    return UciNetEngine(UciSettings(net=None, evaluator="random", batch=4, hash=4, threads=1))
 
 
 @pytest.fixture
@@ -100,7 +101,7 @@ def test_info_lines_have_all_parts_and_playable_lines(talk: Talk) -> None:
 
 
 def test_wdl_is_shown_when_wanted() -> None:
-    talk = Talk(NetEngine(NetSettings(net=None, evaluator="random", hash_mb=4)))
+    talk = Talk(UciNetEngine(UciSettings(net=None, evaluator="random", hash=4, threads=1)))
     assert not any(" wdl " in line for line in talk.ask("go nodes 20"))
     said = talk.ask("setoption name UCI_ShowWDL value true", "go nodes 20")
     words = said[-2].split()
@@ -202,7 +203,7 @@ def test_chess960_castling_is_the_king_taking_its_rook(talk: Talk) -> None:
 
 
 def test_own_limits_bound_every_move(small_nnue: Path) -> None:
-    net = NetEngine(NetSettings(net=None, evaluator="random", hash_mb=4))
+    net = UciNetEngine(UciSettings(net=None, evaluator="random", hash=4, threads=1))
     talk = Talk(net, nodes=7)
     said = talk.ask("go movetime 5000")
     assert " nodes 7 " in said[-2]
@@ -277,7 +278,7 @@ def test_a_pipe_that_ends_stops_an_infinite_search(engine: Engine) -> None:
 
 
 def test_a_failing_engine_still_gives_a_legal_move() -> None:
-    talk = Talk(NetEngine(NetSettings(net=Path("/nowhere/net.safetensors"))))
+    talk = Talk(UciNetEngine(UciSettings(net=Path("/nowhere/net.safetensors"), threads=1)))
     said = talk.ask("isready", "go nodes 10")
     assert said[0].startswith("info string error")
     assert said[1] == "readyok"
@@ -285,7 +286,7 @@ def test_a_failing_engine_still_gives_a_legal_move() -> None:
 
 
 def test_options_of_the_net_engine(small_net: Path, tmp_path: Path) -> None:
-    talk = Talk(NetEngine(NetSettings(net=None, evaluator="random", hash_mb=4)))
+    talk = Talk(UciNetEngine(UciSettings(net=None, evaluator="random", hash=4, threads=1)))
     assert "no net file" in talk.ask("setoption name WeightsFile value /nowhere/x.pb.gz")[0]
     assert "Cpuct" in talk.ask("setoption name Cpuct value -3")[0]
     assert talk.ask("setoption name cpuct value 2.5", "setoption name Clear Hash") == []

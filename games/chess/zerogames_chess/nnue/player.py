@@ -5,8 +5,8 @@
 
 from pathlib import Path
 
-from zerogames.arena.players import Choice, Limits, PlayerFault, PlayerKind, Position
-from zerogames.engine import Budget, TimeLeft, TimeManager
+from zerogames.arena.players import Choice, MoveLimits, PlayerFault, PlayerKind, Position
+from zerogames.engine.clock import TimeBudget, TimeManager
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 from zerogames_chess.nnue.engine import CENTIPAWN, load_engine, moves_to_mate
@@ -32,7 +32,7 @@ class NnuePlayer:
         self._engine.new_game()
         self._times.new_game()
 
-    def choose(self, position: Position, limits: Limits) -> Choice:
+    def choose(self, position: Position, limits: MoveLimits) -> Choice:
         """Search by the limit of the match: time for a move, nodes, depth or clocks."""
         game = position.game
         start = position.start or game.format_state(game.initial_state())
@@ -60,18 +60,14 @@ class NnuePlayer:
         """End a running search."""
         self._engine.stop()
 
-    def _budget(self, position: Position, limits: Limits) -> Budget:
-        """Zero where no time is set."""
+    def _budget(self, position: Position, limits: MoveLimits) -> TimeBudget:
+        """Return zero where no time is set."""
         if limits.move_time_s is not None:
-            return Budget(limits.move_time_s, limits.move_time_s)
-        if not limits.is_timed:
-            return Budget(0.0, 0.0)
-        left = TimeLeft(
-            time_s=limits.remaining_s[position.state.to_play],
-            increment_s=limits.control.increment_s,
-            moves_to_go=limits.moves_to_go or None,
-        )
-        return self._times.budget(left, ply=len(position.actions))
+            return TimeBudget(limits.move_time_s, limits.move_time_s)
+        clock = limits.clock(position.state.to_play)
+        if clock is None:
+            return TimeBudget(0.0, 0.0)
+        return self._times.budget(clock, ply=len(position.actions))
 
 
 def _parse(argument: str) -> tuple[Path, int]:

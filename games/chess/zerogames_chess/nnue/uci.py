@@ -15,7 +15,7 @@ from zerogames_chess.nnue.engine import (
     load_engine,
     moves_to_mate,
 )
-from zerogames_chess.uci.engine import BestMove, Report, SearchOrder
+from zerogames_chess.uci.engine import BestMove, InfoLine, SearchOrder
 from zerogames_chess.uci.options import Option, OptionValue, parse_integer
 from zerogames_chess.uci.position import UciPosition
 
@@ -75,27 +75,28 @@ class NnueEngine:
 
     def ponder_hit(self) -> None:
         """Time pondered was thinking time too: only the rest of the share is used."""
-        budget = self._order.budget if self._order else None
-        left = budget.soft_s - (time.monotonic() - self._began) if budget else 0.0
+        soft_s = self._order.limits.soft_s if self._order else None
+        left = 0.0 if soft_s is None else soft_s - (time.monotonic() - self._began)
         self._timer = threading.Timer(max(0.0, left), self._engine.stop)
         self._timer.daemon = True
         self._timer.start()
 
     def think(
-        self, position: UciPosition, order: SearchOrder, report: Callable[[Report], None]
+        self, position: UciPosition, order: SearchOrder, on_info: Callable[[InfoLine], None]
     ) -> BestMove:
         """Search deeper and deeper."""
         self._engine.set_position(position.fen, list(position.moves), position.chess960)
-        budget = None if order.ponder or order.infinite else order.budget
-        depths = [depth for depth in (order.depth, order.mate and 2 * order.mate) if depth]
+        limits = order.limits
+        is_timed = not (limits.ponder or limits.infinite)
+        depths = [depth for depth in (limits.depth, order.mate and 2 * order.mate) if depth]
         found = self._engine.go(
-            soft_ms=max(1, round(1000 * budget.soft_s)) if budget else 0,
-            move_time_ms=max(1, round(1000 * budget.hard_s)) if budget else 0,
-            nodes=0 if order.ponder else order.nodes or 0,
-            depth=0 if order.ponder else min([*depths, MAX_DEPTH]),
-            lines=order.lines,
+            soft_ms=_milliseconds(limits.soft_s) if is_timed else 0,
+            move_time_ms=_milliseconds(limits.hard_s) if is_timed else 0,
+            nodes=0 if limits.ponder else limits.nodes or 0,
+            depth=0 if limits.ponder else min([*depths, MAX_DEPTH]),
+            lines=limits.lines,
             moves=order.moves,
-            on_info=lambda info: report(_report(info)),
+            on_info=lambda info: on_info(_info_line(info)),
         )
         if self._timer is not None:
             self._timer.cancel()
@@ -116,8 +117,13 @@ class NnueEngine:
         return [f"bench {nodes} nodes {round(nodes / max(seconds, 1e-3))} nodes/s"]
 
 
-def _report(info: SearchInfo) -> Report:
-    return Report(
+def _milliseconds(seconds: float | None) -> int:
+    """Return whole milliseconds, at least 1; 0 for no limit."""
+    return 0 if seconds is None else max(1, round(1000 * seconds))
+
+
+def _info_line(info: SearchInfo) -> InfoLine:
+    return InfoLine(
         rank=info["rank"],
         depth=info["depth"],
         seldepth=info["seldepth"],

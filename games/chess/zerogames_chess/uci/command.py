@@ -1,5 +1,6 @@
 """Play chess under a program that speaks the Universal Chess Interface: `zerogames uci`."""
 
+import dataclasses
 import io
 import sys
 from collections.abc import Sequence
@@ -34,26 +35,20 @@ def main(argv: Sequence[str]) -> int:
 
 
 def open_engine(settings: UciSettings) -> Engine:
-    """The engine that the settings ask for; a net goes on loading in the background."""
+    """Open the engine that the settings ask for; a net is loaded in the background."""
     if settings.nnue is not None:
         if settings.net is not None:
             raise UserError("give --net or --nnue, not both")
         from zerogames_chess.nnue.uci import NnueEngine
 
         return NnueEngine(settings.nnue, hash_mb=settings.hash or DEFAULT_NNUE_HASH_MB)
-    from zerogames_chess.uci.net_engine import NetEngine, NetSettings
+    from zerogames_chess.uci.net_engine import UciNetEngine
 
-    needs_net = settings.evaluator in NET_EVALUATORS
-    given = NetSettings(
-        net=_find_net(settings.net) if needs_net else None,
-        evaluator=settings.evaluator,
-        precision=settings.precision,
-        threads=settings.threads,
-        batch=settings.batch,
-        hash_mb=settings.hash or settings.search.cache_mebibytes,
-        search=settings.search,
-    )
-    return NetEngine(given)
+    if settings.evaluator in NET_EVALUATORS:
+        settings = dataclasses.replace(settings, net=_find_net(settings.net))
+    else:
+        settings = dataclasses.replace(settings, net=None)
+    return UciNetEngine(settings)
 
 
 def _find_net(net: Path | None) -> Path:

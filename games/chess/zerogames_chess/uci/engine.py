@@ -4,31 +4,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from zerogames.engine.clock import Budget
+from zerogames.engine.limits import ThinkLimits
 from zerogames_chess.uci.options import Option, OptionValue
 from zerogames_chess.uci.position import UciPosition
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOrder:
-    """What a search may spend and what it is to tell."""
+    """A search that a user interface asks for."""
 
-    nodes: int | None = None
-    depth: int | None = None
+    limits: ThinkLimits
+    """What it may spend; its `allowed` is not set, as `moves` are."""
     mate: int | None = None
-    """Look for a mate in so many moves."""
-    budget: Budget | None = None
-    infinite: bool = False
-    ponder: bool = False
-    """The limits count from `Engine.ponder_hit` on."""
+    """Search for a mate in this many own moves."""
     moves: tuple[str, ...] = ()
-    """Legal ones to choose from; none: all."""
-    lines: int = 1
+    """The legal moves to choose from; empty for all."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
-    """One `info` line; scores in the view of the side to move."""
+class InfoLine:
+    """One `info` line; scores are in the view of the side to move."""
 
     rank: int
     """Among the lines, from 1."""
@@ -98,7 +93,7 @@ class Engine(Protocol):
         """Announce a search: `stop` and `ponder_hit` are meant for it from now on."""
 
     def think(
-        self, position: UciPosition, order: SearchOrder, report: Callable[[Report], None]
+        self, position: UciPosition, order: SearchOrder, on_info: Callable[[InfoLine], None]
     ) -> BestMove:
         """Search until a limit or `stop`; the position has a legal move."""
 

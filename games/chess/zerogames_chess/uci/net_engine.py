@@ -4,68 +4,49 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
-from zerogames.engine import MoveThought, Thinker, ThinkLimits, Thought, centipawns
-from zerogames.engine.thought import win_draw_loss
+from zerogames.engine import (
+    EngineSettings,
+    MoveThought,
+    NetEngine,
+    ThinkLimits,
+    Thought,
+    centipawns,
+)
 from zerogames.errors import UserError
-from zerogames.evaluate import EVALUATOR_KINDS, PRECISIONS, Evaluator, open_evaluator
-from zerogames.registry import get_game
-from zerogames.search.settings import SearchSettings, search_preset
+from zerogames.evaluate import EVALUATOR_KINDS, PRECISIONS, evaluate_state
 from zerogames_chess._native import State
-from zerogames_chess.uci.engine import BestMove, Report, SearchOrder
+from zerogames_chess.uci.engine import BestMove, InfoLine, SearchOrder
 from zerogames_chess.uci.options import Option, OptionValue
 from zerogames_chess.uci.position import UciPosition
-from zerogames_chess.uci.settings import MAX_BATCH, MAX_HASH_MB, MAX_THREADS
+from zerogames_chess.uci.settings import MAX_BATCH, MAX_HASH_MB, MAX_THREADS, UciSettings
 
 INFO_INTERVAL_S = 0.5
-
-
-@dataclass(frozen=True, kw_only=True)
-class NetSettings:
-    """What the options of a net engine say."""
-
-    net: Path | None
-    evaluator: str = "native"
-    precision: str = "fp32"
-    threads: int = 1
-    batch: int = 32
-    hash_mb: int = 256
-    search: SearchSettings = field(default_factory=lambda: search_preset("engine"))
-
-    def open(self) -> Evaluator:
-        """Load the net."""
-        return open_evaluator(
-            get_game("chess"),
-            kind=self.evaluator,
-            net=self.net,
-            threads=self.threads,
-            precision=self.precision,
-        )
-
-
-_LOADING = {
+_FIELDS = {
     "WeightsFile": "net",
     "Backend": "evaluator",
     "Precision": "precision",
     "Threads": "threads",
+    "Batch": "batch",
+    "Hash": "hash",
 }
-"""Options that need the net to be loaded again, and their fields."""
+"""Options and their fields in `UciSettings`."""
+_LOADING = ("net", "evaluator", "precision", "threads")
+"""Fields whose change loads the net again."""
 
 
-class NetEngine:
+class UciNetEngine:
     """Loads its net in the background, so that the first questions are answered at once."""
 
     name = "zerogames"
 
-    def __init__(self, settings: NetSettings) -> None:
+    def __init__(self, settings: UciSettings) -> None:
         self._settings = settings
-        self._loaded: NetSettings | None = None
-        self._evaluator: Evaluator | None = None
-        self._thinker: Thinker | None = None
+        self._loaded: UciSettings | None = None
+        self._engine: NetEngine | None = None
+        self._current: UciSettings | None = None
+        """The settings of the engine; None if its tree is to be forgotten."""
         self._problem: UserError | None = None
         self._stop, self._hit = threading.Event(), threading.Event()
         self._loading = threading.Lock()
@@ -73,7 +54,7 @@ class NetEngine:
 
     @property
     def options(self) -> Sequence[Option]:
-        """With the settings as they were given at the start for defaults."""
+        """The options, with the settings at the start for defaults."""
         given = self._settings
         return (
             Option(name="WeightsFile", kind="string", default=str(given.net or "")),
@@ -86,59 +67,48 @@ class NetEngine:
             Option(name="Precision", kind="combo", default=given.precision, choices=PRECISIONS),
             Option(name="Threads", kind="spin", default=given.threads, low=1, high=MAX_THREADS),
             Option(name="Batch", kind="spin", default=given.batch, low=1, high=MAX_BATCH),
-            Option(name="Hash", kind="spin", default=given.hash_mb, low=1, high=MAX_HASH_MB),
+            Option(name="Hash", kind="spin", default=_hash_mb(given), low=1, high=MAX_HASH_MB),
             Option(name="Clear Hash", kind="button"),
             Option(name="Cpuct", kind="string", default=f"{given.search.cpuct:g}"),
         )
 
     def set_option(self, name: str, value: OptionValue) -> None:
         """Take a value; a net is loaded when it is needed next."""
-        if name == "Clear Hash":
-            self._thinker = None
-        elif name in _LOADING:
-            new: OptionValue | Path | None = value
-            if name == "WeightsFile":
-                new = Path(str(value)) if value else None
-                if new is not None and not new.is_file():
-                    raise UserError(f"there is no net file '{new}'")
-            self._settings = dataclasses.replace(self._settings, **{_LOADING[name]: new})  # type: ignore[arg-type]
+        changes: dict[str, object] = {}
+        if name == "WeightsFile":
+            changes["net"] = _net_file(str(value))
+        elif name == "Cpuct":
+            cpuct = _exploration(str(value))
+            changes["search"] = dataclasses.replace(self._settings.search, cpuct=cpuct)
+        elif name != "Clear Hash":
+            changes[_FIELDS[name]] = value
         else:
-            self._settings = self._with_option(name, value)
-            self._thinker = None
-
-    def _with_option(self, name: str, value: OptionValue) -> NetSettings:
-        settings = self._settings
-        if name == "Batch":
-            return dataclasses.replace(settings, batch=int(value))
-        if name == "Hash":
-            return dataclasses.replace(settings, hash_mb=int(value))
-        search = dataclasses.replace(settings.search, cpuct=_exploration(str(value)))
-        return dataclasses.replace(settings, search=search)
+            self._current = None
+        self._settings = dataclasses.replace(self._settings, **changes)  # type: ignore[arg-type]
 
     def get_ready(self) -> None:
         """Load what is not loaded; the old net stays if the new one cannot be."""
         with self._loading:
             wanted = self._settings
-            fields = tuple(_LOADING.values())
             if self._loaded is None or any(
-                getattr(wanted, name) != getattr(self._loaded, name) for name in fields
+                getattr(wanted, name) != getattr(self._loaded, name) for name in _LOADING
             ):
                 self._load(wanted)
             if self._problem is not None:
                 problem = self._problem
-                if self._evaluator is not None:
+                if self._engine is not None:
                     self._problem = None
                 raise problem
-            if self._thinker is None:
-                assert self._evaluator is not None
-                self._thinker = self._new_thinker(self._evaluator)
+            if self._current != wanted:
+                self._engine = self._new_engine()
+                self._current = wanted
 
-    def _load(self, wanted: NetSettings) -> None:
+    def _load(self, wanted: UciSettings) -> None:
         self._loaded = wanted
         self._problem = None
         try:
-            self._evaluator = wanted.open()
-            self._thinker = None
+            self._engine = NetEngine.open("chess", wanted.net, _engine_settings(wanted))
+            self._current = wanted
         except UserError as error:
             self._problem = error
         except Exception as error:
@@ -152,17 +122,18 @@ class NetEngine:
 
         threading.Thread(target=load, name="load").start()
 
-    def _new_thinker(self, evaluator: Evaluator) -> Thinker:
-        given = self._settings
-        settings = dataclasses.replace(given.search, cache_mebibytes=given.hash_mb)
-        batch = given.batch * given.threads
-        return Thinker(get_game("chess"), evaluator, settings=settings, batch=batch)
+    def _new_engine(self) -> NetEngine:
+        """Make an engine with the same net and an empty tree by the present settings."""
+        engine = self._engine
+        assert engine is not None
+        settings = _engine_settings(self._settings)
+        return NetEngine(engine.game, engine.evaluator, settings, net=engine.net)
 
     def new_game(self) -> None:
         """Forget the tree."""
         with self._loading:
-            if self._thinker is not None:
-                self._thinker.new_game()
+            if self._engine is not None:
+                self._engine.new_game()
 
     def allow(self, order: SearchOrder) -> None:
         """Forget earlier signals."""
@@ -178,20 +149,18 @@ class NetEngine:
         self._hit.set()
 
     def think(
-        self, position: UciPosition, order: SearchOrder, report: Callable[[Report], None]
+        self, position: UciPosition, order: SearchOrder, on_info: Callable[[InfoLine], None]
     ) -> BestMove:
         """Search; a position that is drawn for certain gets its first legal move."""
-        thinker = self._thinker
-        if thinker is None:
+        engine = self._engine
+        if engine is None:
             raise UserError("no net is loaded; set the option WeightsFile")
-        if position.state.result is not None:
-            move = (order.moves or position.legal_moves)[0]
-            report(_drawn(move))
-            return BestMove(move)
-        thinker.set_position(position.start, position.actions)
         state = position.state
-        budget = order.budget
-        allowed = tuple(state.parse_uci(text) for text in order.moves) or None
+        if state.result is not None:
+            move = (order.moves or position.legal_moves)[0]
+            on_info(_drawn(move))
+            return BestMove(move)
+        engine.set_position(position.start, position.actions)
         last = None
 
         def tell(thought: Thought) -> None:
@@ -200,20 +169,12 @@ class NetEngine:
             news = (thought.depth, thought.seldepth, thought.best, thought.nodes)
             if news != last:
                 last = news
-                for one in reports(state, thought, order.lines):
-                    report(one)
+                for line in info_lines(state, thought, order.limits.lines):
+                    on_info(line)
 
-        thought = thinker.think(
-            ThinkLimits(
-                nodes=order.nodes,
-                depth=order.depth,
-                soft_s=budget.soft_s if budget else None,
-                hard_s=budget.hard_s if budget else None,
-                infinite=order.infinite,
-                ponder=order.ponder,
-                allowed=allowed,
-                lines=order.lines,
-            ),
+        allowed = tuple(state.parse_uci(text) for text in order.moves) or None
+        thought = engine.think(
+            dataclasses.replace(order.limits, allowed=allowed),
             stop=self._stop,
             ponder_hit=self._hit,
             on_info=tell,
@@ -226,28 +187,46 @@ class NetEngine:
     def evaluation(self, position: UciPosition) -> str:
         """The net's own probabilities."""
         self.get_ready()
-        evaluator = self._evaluator
-        assert evaluator is not None
-        planes = position.state.observe(evaluator.encoding)
-        win, draw, loss = evaluator.evaluate(np.ascontiguousarray(planes[None])).wdl[0]
+        assert self._engine is not None
+        win, draw, loss = evaluate_state(self._engine.evaluator, position.state).wdl
         return f"win {win:.3f} draw {draw:.3f} loss {loss:.3f}"
 
     def bench(self, words: Sequence[str]) -> list[str]:
         """Nodes per second of a search from the start position."""
         self.get_ready()
-        evaluator = self._evaluator
-        assert evaluator is not None
         nodes = int(words[0]) if words and words[0].isdecimal() else 1000
-        thinker = self._new_thinker(evaluator)
+        engine = self._new_engine()
         began = time.monotonic()
-        thought = thinker.think(ThinkLimits(nodes=min(max(nodes, 1), 1_000_000), lines=2))
+        thought = engine.think(ThinkLimits(nodes=min(max(nodes, 1), 1_000_000), lines=2))
         seconds = max(time.monotonic() - began, 1e-3)
         return [f"bench {thought.nodes} nodes {round(thought.nodes / seconds)} nodes/s"]
 
 
-def _drawn(move: str) -> Report:
+def _engine_settings(given: UciSettings) -> EngineSettings:
+    return EngineSettings(
+        evaluator=given.evaluator,
+        precision=given.precision,
+        threads=given.threads,
+        batch=given.batch * given.threads,
+        search=dataclasses.replace(given.search, cache_mebibytes=_hash_mb(given)),
+    )
+
+
+def _hash_mb(given: UciSettings) -> int:
+    return given.hash or given.search.cache_mebibytes
+
+
+def _net_file(text: str) -> Path | None:
+    if not text:
+        return None
+    if not Path(text).is_file():
+        raise UserError(f"there is no net file '{text}'")
+    return Path(text)
+
+
+def _drawn(move: str) -> InfoLine:
     """Of a position that needs no search; match managers miss a score otherwise."""
-    return Report(
+    return InfoLine(
         rank=1,
         depth=1,
         seldepth=1,
@@ -262,10 +241,10 @@ def _drawn(move: str) -> Report:
     )
 
 
-def reports(state: State, thought: Thought, lines: int) -> list[Report]:
-    """The `info` lines of what is known."""
+def info_lines(state: State, thought: Thought, lines: int) -> list[InfoLine]:
+    """Return the `info` lines of what is known."""
     return [
-        Report(
+        InfoLine(
             rank=rank,
             depth=thought.depth,
             seldepth=thought.seldepth,
@@ -283,7 +262,7 @@ def reports(state: State, thought: Thought, lines: int) -> list[Report]:
 
 
 def _thousandths(move: MoveThought) -> tuple[int, int, int]:
-    win, draw, _ = win_draw_loss(move.value, move.draw)
+    win, draw, _ = move.wdl
     rounded = round(1000 * win), round(1000 * draw)
     return rounded[0], min(rounded[1], 1000 - rounded[0]), max(0, 1000 - sum(rounded))
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import BinaryIO, TextIO
 
 from zerogames import __version__
-from zerogames.engine.clock import Budget, TimeLeft, TimeManager, move_time_budget
+from zerogames.engine.clock import TimeBudget, TimeLeft, TimeManager, move_time_budget
+from zerogames.engine.limits import ThinkLimits
 from zerogames.errors import UserError
 from zerogames.runs.signals import hold_back_ctrl_c
-from zerogames_chess.uci.engine import BestMove, Engine, Report, SearchOrder
+from zerogames_chess.uci.engine import BestMove, Engine, InfoLine, SearchOrder
 from zerogames_chess.uci.limits import GoLimits
 from zerogames_chess.uci.options import Option, OptionTable, OptionValue
 from zerogames_chess.uci.position import UciPosition
@@ -176,9 +177,9 @@ class Session:
             return
         order = self._order(limits, position, legal)
         self._released = threading.Event()
-        if not (order.infinite or order.ponder):
+        if not (order.limits.infinite or order.limits.ponder):
             self._released.set()
-        self._pondering = order.ponder
+        self._pondering = order.limits.ponder
         self._engine.allow(order)
         with hold_back_ctrl_c():
             self._worker = threading.Thread(
@@ -198,19 +199,17 @@ class Session:
             nodes = min(filter(None, (nodes, self._nodes)), default=None)
         depth, mate = limits.positive("depth"), limits.positive("mate")
         none = nodes is None and budget is None and depth is None and mate is None
-        return SearchOrder(
+        think_limits = ThinkLimits(
             nodes=nodes,
             depth=depth,
-            mate=mate,
-            budget=budget,
             # Without any limit only `stop` ends a search.
             infinite=limits.infinite or (none and not limits.ponder),
             ponder=limits.ponder,
-            moves=tuple(moves),
             lines=self._lines,
         )
+        return SearchOrder(limits=think_limits.within(budget), mate=mate, moves=tuple(moves))
 
-    def _budget(self, limits: GoLimits, position: UciPosition) -> Budget | None:
+    def _budget(self, limits: GoLimits, position: UciPosition) -> TimeBudget | None:
         numbers, overhead = limits.numbers, self._times.overhead_s
         budgets = []
         if "movetime" in numbers:
@@ -239,20 +238,20 @@ class Session:
         best = BestMove(legal[0])
         try:
             self._engine.get_ready()
-            best = self._engine.think(position, order, self._report)
+            best = self._engine.think(position, order, self._say_info)
         except UserError as error:
             self._say(f"info string error: {error}")
         except Exception as error:
             self._say(f"info string internal error: {type(error).__name__}: {error}")
-        if not order.ponder:
+        if not order.limits.ponder:
             self._times.moved(time.monotonic() - began)
         released.wait()
         if best.move not in legal:
             best = BestMove(legal[0])
         self._say(best.text())
 
-    def _report(self, report: Report) -> None:
-        self._say(report.text(show_wdl=self._show_wdl))
+    def _say_info(self, info: InfoLine) -> None:
+        self._say(info.text(show_wdl=self._show_wdl))
 
     def _stop(self) -> None:
         self._engine.stop()

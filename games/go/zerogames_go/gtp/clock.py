@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from zerogames.engine.clock import TimeBudget
 from zerogames_go.gtp.protocol import SyntaxFault, parse_seconds, parse_whole, take_arguments
 
 LAG_S = 0.5
@@ -52,18 +53,6 @@ class TimeLeft:
     """Of main time, or of the period."""
     stones: int = 0
     """0 in main time; else moves (Canadian) or periods (Japanese) that are left."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a move may take."""
-
-    soft_s: float
-    """As a rule."""
-    hard_s: float
-    """At most, when the position is unsettled."""
-    use_all: bool = False
-    """Time saved is lost: stopping early gains nothing."""
 
 
 def parse_time_settings(arguments: Sequence[str]) -> TimeSettings:
@@ -135,7 +124,7 @@ def moves_left(area: int, stones: int, *, with_increment: bool = False) -> float
 
 def move_budget(
     settings: TimeSettings, left: TimeLeft, *, area: int, stones: int, lag_s: float = LAG_S
-) -> Budget | None:
+) -> TimeBudget | None:
     """What the next move may take; None without a clock.
 
     Args:
@@ -170,7 +159,7 @@ def move_budget(
 
 def _byoyomi_budget(
     settings: TimeSettings, left: TimeLeft, *, area: int, stones: int, lag_s: float
-) -> Budget:
+) -> TimeBudget:
     periods = left.stones or settings.count
     spare = max(0, periods - _PERIODS_KEPT) * settings.period_s
     if left.stones == 0:
@@ -182,12 +171,12 @@ def _byoyomi_budget(
         soft = max(_less_lag(left.time_s, lag_s), usable / turns)
         return _bounded(soft, max(soft, usable / 5), usable)
     period = _less_lag(left.time_s, 2 * lag_s if periods <= 1 else lag_s)
-    return Budget(period, period, use_all=True)
+    return TimeBudget(period, period, use_all=True)
 
 
 def _main_time_budget(
     main_s: float, per_move_s: float, *, area: int, stones: int, lag_s: float
-) -> Budget:
+) -> TimeBudget:
     """Main time with overtime behind it, which gives each move `per_move_s` for ever."""
     overtime = _less_lag(per_move_s, lag_s)
     turns = main_s / max(per_move_s, _SHORTEST_S) / math.e
@@ -204,10 +193,10 @@ def _less_lag(time_s: float, lag_s: float) -> float:
     return max(_SHORTEST_S, time_s / 2)
 
 
-def _bounded(soft: float, hard: float, most: float) -> Budget:
+def _bounded(soft: float, hard: float, most: float) -> TimeBudget:
     most = max(_SHORTEST_S, most)
     soft = min(max(_SHORTEST_S, soft), most)
-    return Budget(soft, min(max(soft, hard), most))
+    return TimeBudget(soft, min(max(soft, hard), most))
 
 
 def after_move(settings: TimeSettings, left: TimeLeft, elapsed_s: float) -> TimeLeft:

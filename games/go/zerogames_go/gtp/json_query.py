@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from zerogames.errors import UserError
-from zerogames_go.gtp.played_game import PlayedGame
+from zerogames_go.gtp.played_game import GtpGame
 from zerogames_go.gtp.protocol import BLACK, parse_colour, parse_vertex
 from zerogames_go.gtp.rule_names import parse_rules
 from zerogames_go.options import GoOptions
@@ -30,7 +30,7 @@ class Query:
     """Positions of one game to be analysed."""
 
     id: str
-    games: Mapping[int, PlayedGame]
+    games: Mapping[int, GtpGame]
     """By the number of moves played: the turns that are asked for."""
     max_visits: int | None
     max_time_s: float | None
@@ -76,7 +76,7 @@ def parse_query(given: Mapping[str, Any], options: GoOptions) -> Query:
     )
 
 
-def _start(given: Mapping[str, Any], options: GoOptions) -> PlayedGame:
+def _start(given: Mapping[str, Any], options: GoOptions) -> GtpGame:
     """The position before the first move."""
     sizes = [_number(given, field, 2, 25) for field in ("boardXSize", "boardYSize")]
     if sizes[0] != sizes[1] or not sizes[0].is_integer():
@@ -87,7 +87,7 @@ def _start(given: Mapping[str, Any], options: GoOptions) -> PlayedGame:
     except UserError as error:
         raise QueryFault("rules", str(error)) from None
     komi = _number(given, "komi", -1000, 1000) if "komi" in given else options.komi
-    played = PlayedGame(GoOptions(size=int(sizes[0]), komi=komi, **parsed))
+    played = GtpGame(GoOptions(size=int(sizes[0]), komi=komi, **parsed))
     stones: tuple[list[int], list[int]] = ([], [])
     for colour, point in _pairs(given, "initialStones", played):
         stones[colour].append(point)
@@ -101,7 +101,7 @@ def _start(given: Mapping[str, Any], options: GoOptions) -> PlayedGame:
     return played
 
 
-def _turns(given: Mapping[str, Any], played: PlayedGame) -> dict[int, PlayedGame]:
+def _turns(given: Mapping[str, Any], played: GtpGame) -> dict[int, GtpGame]:
     moves = _pairs(given, "moves", played)
     turns = given.get("analyzeTurns", [len(moves)])
     whole = isinstance(turns, list) and all(isinstance(turn, int) for turn in turns)
@@ -124,7 +124,7 @@ def _turns(given: Mapping[str, Any], played: PlayedGame) -> dict[int, PlayedGame
 
 
 def _restrictions(
-    given: Mapping[str, Any], field: str, played: PlayedGame
+    given: Mapping[str, Any], field: str, played: GtpGame
 ) -> dict[int, frozenset[int]]:
     found: dict[int, frozenset[int]] = {}
     items = given.get(field, [])
@@ -141,7 +141,7 @@ def _restrictions(
     return found
 
 
-def _pairs(given: Mapping[str, Any], field: str, played: PlayedGame) -> list[tuple[int, int]]:
+def _pairs(given: Mapping[str, Any], field: str, played: GtpGame) -> list[tuple[int, int]]:
     items = given.get(field, [])
     if not isinstance(items, list):
         raise QueryFault(field, "must be a list of [player, point]")
@@ -160,7 +160,7 @@ def _colour(value: object, field: str) -> int:
         raise QueryFault(field, str(error)) from None
 
 
-def _vertex(played: PlayedGame, value: object, field: str) -> int:
+def _vertex(played: GtpGame, value: object, field: str) -> int:
     try:
         return parse_vertex(played.game, str(value))
     except UserError as error:

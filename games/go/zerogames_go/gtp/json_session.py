@@ -19,7 +19,7 @@ from zerogames.errors import UserError
 from zerogames.runs.signals import hold_back_ctrl_c
 from zerogames_go.gtp.analysis import lower_bound, win_rate
 from zerogames_go.gtp.json_query import Query, QueryFault, parse_query
-from zerogames_go.gtp.played_game import PlayedGame
+from zerogames_go.gtp.played_game import GtpGame
 from zerogames_go.gtp.player import GoPlayer, Watcher
 from zerogames_go.gtp.protocol import BLACK
 from zerogames_go.gtp.session import read_lines
@@ -151,7 +151,7 @@ class JsonSession:
             with self._changed:
                 self._running = ""
 
-    def _analyse(self, query: Query, turn: int, played: PlayedGame) -> None:
+    def _analyse(self, query: Query, turn: int, played: GtpGame) -> None:
         colour = played.to_play
         state = played.state_for(colour)
         legal = state.legal_actions().tolist()
@@ -183,7 +183,7 @@ class JsonSession:
         thought = self._player.think(played, colour, limits, stop=self._stop, watcher=watcher)
         answer(during=False)(thought)
 
-    def _describe(self, query: Query, played: PlayedGame, thought: Thought) -> dict[str, Any]:
+    def _describe(self, query: Query, played: GtpGame, thought: Thought) -> dict[str, Any]:
         colour = played.to_play
         state = played.state_for(colour)
         sign = {"SIDETOMOVE": 1, "BLACK": 1 - 2 * colour, "WHITE": 2 * colour - 1}[query.view]
@@ -207,7 +207,7 @@ class JsonSession:
         return found
 
     def _move_info(
-        self, played: PlayedGame, move: MoveThought, order: int, sign: int
+        self, played: GtpGame, move: MoveThought, order: int, sign: int
     ) -> dict[str, Any]:
         text = played.game.format_action
         bound = 2 * lower_bound(win_rate(move.value), move.visits) - 1
@@ -246,7 +246,7 @@ def _worth(value: float, sign: int) -> dict[str, float]:
     }
 
 
-def _policy(played: PlayedGame, thought: Thought) -> list[float]:
+def _policy(played: GtpGame, thought: Thought) -> list[float]:
     """Priors from the top left, the pass last; -1 for what is not legal."""
     size = played.size
     priors = [-1.0] * (size * size + 1)

@@ -33,7 +33,7 @@ class Ply:
     after: _native.Go
 
 
-class PlayedGame:
+class GtpGame:
     """A game from its set-up on."""
 
     def __init__(self, options: GoOptions) -> None:
@@ -113,9 +113,9 @@ class PlayedGame:
             raise UserError("cannot undo")
         self.plies.pop()
 
-    def changed(self, options: GoOptions) -> "PlayedGame":
+    def changed(self, options: GoOptions) -> "GtpGame":
         """The same game by another komi or other rules; raises where they forbid a move of it."""
-        changed = PlayedGame(options)
+        changed = GtpGame(options)
         changed.handicap = self.handicap
         if self.has_setup:
             text = re.sub(r"KM\[[^\]]*\]", "", str(self.setup))
@@ -152,9 +152,9 @@ class PlayedGame:
         text = f"(;GM[1]SZ[{self.size}]{stones}PL[{COLOUR_LETTERS[to_play]}])"
         self.setup = _native.Go.from_sgf(text, self.size, native_rules(self.options))
 
-    def copy(self) -> "PlayedGame":
+    def copy(self) -> "GtpGame":
         """The same game, to go on with apart."""
-        copied = PlayedGame(self.options)
+        copied = GtpGame(self.options)
         copied.setup, copied.handicap = self.setup, self.handicap
         copied.plies = list(self.plies)
         return copied
@@ -162,7 +162,7 @@ class PlayedGame:
     @classmethod
     def from_sgf(
         cls, data: bytes, options: GoOptions, *, before_move: int | None = None
-    ) -> "PlayedGame":
+    ) -> "GtpGame":
         """The first game of a file, up to the position before a move.
 
         Args:

@@ -6,15 +6,20 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from zerogames.engine import Thinker, ThinkLimits, Thought, move_time_budget
+from zerogames.engine import (
+    EngineSettings,
+    NetEngine,
+    ThinkLimits,
+    Thought,
+    TimeBudget,
+    move_time_budget,
+)
 from zerogames.errors import UserError
-from zerogames.evaluate import NET_EVALUATORS, Evaluator, open_evaluator
 from zerogames.nets.foreign import resolve_net
 from zerogames.nets.net_info import read_net_info
 from zerogames.registry import get_game
 from zerogames_go.go import Go
-from zerogames_go.gtp.clock import Budget
-from zerogames_go.gtp.played_game import PlayedGame
+from zerogames_go.gtp.played_game import GtpGame
 from zerogames_go.gtp.resignation import Resignation
 from zerogames_go.gtp.settings import DEFAULT_NODES, GtpSettings
 from zerogames_go.passing import options_to_move
@@ -47,22 +52,25 @@ class GoPlayer:
     def __init__(self, settings: GtpSettings) -> None:
         self.settings = settings
         self.resignation = Resignation(win_rate=settings.resign, turns=settings.resign_turns)
-        self._evaluators: dict[int, Evaluator] = {}
-        self._thinker: Thinker | None = None
-        self._has_pass: bool | None = None
+        self._opened: dict[int, NetEngine] = {}
+        """Engines whose evaluators are used again, by board size; they search nothing."""
+        self._engine: NetEngine | None = None
 
     def prepare(self, game: Go) -> None:
         """Open the net for this game's board; raises `UserError` if it cannot read it."""
-        if game.size in self._evaluators:
+        if game.size in self._opened:
             return
+        given = self.settings
+        settings = EngineSettings(
+            evaluator=given.evaluator,
+            precision=given.precision,
+            threads=given.threads,
+            batch=given.batch * given.threads,
+            search=given.search,
+            seed=given.seed,
+        )
         try:
-            self._evaluators[game.size] = open_evaluator(
-                game,
-                kind=self.settings.evaluator,
-                net=self.settings.net,
-                threads=self.settings.threads,
-                precision=self.settings.precision,
-            )
+            self._opened[game.size] = NetEngine.open(game, given.net, settings)
         except UserError as error:
             own = self._net_size()
             if own in (None, game.size):
@@ -73,36 +81,27 @@ class GoPlayer:
             ) from None
 
     def _net_size(self) -> int | None:
-        """The board that the net was made for."""
+        """Return the board size that the net was made for."""
         if self.settings.net is None:
             return None
         game = get_game(read_net_info(resolve_net(self.settings.net)).game)
         return game.spec.observation_shape[1]
 
     def new_game(self) -> None:
-        """Forget tree and hopes; what the net said about positions stays in the cache."""
-        if self._thinker is not None:
-            self._thinker.new_game(seed=self.settings.seed)
+        """Forget the tree, the cached evaluations and the hopeless turns."""
+        if self._engine is not None:
+            self._engine.new_game()
         self.resignation.forget()
 
     def clear_cache(self) -> None:
-        """Forget everything."""
-        self._thinker = None
-
-    def net_has_pass(self, game: Go) -> bool:
-        """Whether the net's policy says anything about passing."""
-        if self._has_pass is None:  # read once: a run may replace its net's file at any time
-            self._has_pass = True
-            if self.settings.net is not None and self.settings.evaluator in NET_EVALUATORS:
-                name = read_net_info(resolve_net(self.settings.net)).name
-                self._has_pass = game.parse_net(name).pass_logit
-        return self._has_pass
+        """Forget everything but the net."""
+        self._engine = None
 
     def choose(
         self,
-        played: PlayedGame,
+        played: GtpGame,
         colour: int,
-        budget: Budget | None,
+        budget: TimeBudget | None,
         *,
         cleanup: bool = False,
         may_resign: bool = True,
@@ -121,11 +120,11 @@ class GoPlayer:
             allowed: Only these moves, where one of them is sensible.
         """
         began = time.monotonic()
-        state = played.state_for(colour)
+        net = self._engine_for(played.game).net
         options = options_to_move(
-            state,
+            played.state_for(colour),
             rules=played.options.rules,
-            net_has_pass=self.net_has_pass(played.game),
+            net_has_pass=net is None or net.pass_logit,
             cleanup=cleanup,
         )
         if options.is_settled:
@@ -140,7 +139,7 @@ class GoPlayer:
 
     def think(
         self,
-        played: PlayedGame,
+        played: GtpGame,
         colour: int,
         limits: ThinkLimits,
         *,
@@ -148,47 +147,30 @@ class GoPlayer:
         watcher: Watcher | None = None,
     ) -> Thought:
         """Search the position with `colour` to move."""
-        thinker = self._thinker_for(played.game)
+        engine = self._engine_for(played.game)
         start, actions = played.line_for(colour)
-        thinker.set_position(start, actions)
+        engine.set_position(start, actions)
         if watcher is None:
-            return thinker.think(limits, stop=stop)
-        return thinker.think(
+            return engine.think(limits, stop=stop)
+        return engine.think(
             dataclasses.replace(limits, lines=max(limits.lines, watcher.lines)),
             stop=stop,
             on_info=watcher.tell,
             info_interval_s=watcher.interval_s,
         )
 
-    def _thinker_for(self, game: Go) -> Thinker:
-        thinker = self._thinker
-        if thinker is None or thinker.game.spec.identity != game.spec.identity:
+    def _engine_for(self, game: Go) -> NetEngine:
+        if self._engine is None or self._engine.game.spec.identity != game.spec.identity:
             self.prepare(game)
-            thinker = Thinker(
-                game,
-                self._evaluators[game.size],
-                settings=self.settings.search,
-                batch=self.settings.batch * self.settings.threads,
-                seed=self.settings.seed,
-            )
-            self._thinker = thinker
-        return thinker
+            opened = self._opened[game.size]
+            self._engine = NetEngine(game, opened.evaluator, opened.settings, net=opened.net)
+        return self._engine
 
-    def _limits(self, budget: Budget | None, allowed: list[int]) -> ThinkLimits:
-        soft = hard = None
-        if budget is not None:
-            soft, hard = budget.soft_s, budget.hard_s
+    def _limits(self, budget: TimeBudget | None, allowed: list[int]) -> ThinkLimits:
         if self.settings.movetime is not None:
-            fixed = move_time_budget(self.settings.movetime).hard_s
-            hard = fixed if hard is None else min(hard, fixed)
-            soft = hard if soft is None else min(soft, hard)
+            fixed = move_time_budget(self.settings.movetime)
+            budget = budget.at_most(fixed.hard_s) if budget else fixed
         nodes = self.settings.nodes
-        if nodes is None and hard is None:
+        if nodes is None and budget is None:
             nodes = DEFAULT_NODES
-        return ThinkLimits(
-            nodes=nodes,
-            soft_s=soft,
-            hard_s=hard,
-            allowed=tuple(allowed),
-            lines=2 if budget is not None and budget.use_all else 1,
-        )
+        return ThinkLimits(nodes=nodes, allowed=tuple(allowed)).within(budget)

@@ -6,7 +6,7 @@ from pathlib import Path
 from zerogames.atomic import write_text_atomically
 from zerogames.errors import UserError
 from zerogames_go.gtp.handicap import fixed_handicap, free_handicap
-from zerogames_go.gtp.played_game import PlayedGame
+from zerogames_go.gtp.played_game import GtpGame
 from zerogames_go.gtp.protocol import (
     SyntaxFault,
     format_vertices,
@@ -70,9 +70,9 @@ class SetupCommands:
         self._table.set_time(self._table.time)
         return ""
 
-    def _empty(self, *, size: int) -> PlayedGame:
+    def _empty(self, *, size: int) -> GtpGame:
         options = self._table.played.options
-        return PlayedGame(
+        return GtpGame(
             GoOptions(
                 size=size,
                 komi=options.komi,
@@ -146,7 +146,7 @@ class SetupCommands:
         except (OSError, ValueError):
             raise UserError("cannot load file") from None
         try:
-            played = PlayedGame.from_sgf(data, self._table.played.options, before_move=before)
+            played = GtpGame.from_sgf(data, self._table.played.options, before_move=before)
         except UserError as error:
             raise UserError(f"cannot load file: {error}") from None
         self._table.begin(played)

@@ -3,16 +3,16 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 
+from zerogames.engine.clock import TimeBudget
 from zerogames.errors import UserError
 from zerogames_go.go import Go
 from zerogames_go.gtp.clock import (
-    Budget,
     TimeLeft,
     TimeSettings,
     after_move,
     move_budget,
 )
-from zerogames_go.gtp.played_game import PlayedGame
+from zerogames_go.gtp.played_game import GtpGame
 from zerogames_go.gtp.player import GoPlayer
 from zerogames_go.options import GoOptions
 
@@ -25,7 +25,7 @@ class Table:
 
     def __init__(self, player: GoPlayer, options: GoOptions) -> None:
         self.player = player
-        self.played = PlayedGame(options)
+        self.played = GtpGame(options)
         player.prepare(self.played.game)
         self.result = ""
         """Such as `B+R`, once a side has resigned."""
@@ -41,7 +41,7 @@ class Table:
         self.time = settings
         self.left: list[TimeLeft] = [settings.start(), settings.start()]
 
-    def budget(self, colour: int) -> Budget | None:
+    def budget(self, colour: int) -> TimeBudget | None:
         """What the next move of `colour` may take."""
         board = self.played.state.board()
         return move_budget(
@@ -56,7 +56,7 @@ class Table:
         """A move was made; the controller may correct this by `time_left`."""
         self.left[colour] = after_move(self.time, self.left[colour], elapsed_s)
 
-    def begin(self, played: PlayedGame) -> None:
+    def begin(self, played: GtpGame) -> None:
         """Put another game on the board, if the net can read it."""
         try:
             self.player.prepare(played.game)
