@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 from measure import report
-from zerogames_selfplay.commands.selfplay import read_arguments
+from zerogames_selfplay.commands.selfplay import COMMAND
 from zerogames_selfplay.players.lane import Share
 from zerogames_selfplay.players.settings import SelfplaySettings
 from zerogames_selfplay.players.worker import Worker
 
 import zerogames
+from zerogames.command_line import read_arguments
 from zerogames.evaluate import open_evaluator
 from zerogames.nets import build_model, save_net
 
@@ -94,7 +95,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         net = Path(folder) / "net.safetensors"
         save_net(net, build_model(game.parse_net(name), game))
-        settings = read_arguments(["--game", options.game, "--forever"])
+        settings = read_arguments(COMMAND, ["--game", options.game, "--forever"])
         for threads in (1, 2):
             rates = {
                 batch: repeat(

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from measure import report
 from rich.console import Console
-from zerogames_selfplay.commands.train import read_arguments, run_training
+from zerogames_selfplay.commands.train import COMMAND, run_training
 from zerogames_selfplay.loop.metrics import METRICS_NAME, read_lines
 from zerogames_selfplay.loop.settings import TrainSettings
+
+from zerogames.command_line import read_arguments
 
 
 def loop_rate(settings: TrainSettings) -> float:
@@ -41,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
     arguments = ["--game", "connect4", "--preset", "quick", "--rating.share", "0"]
     settings = dataclasses.replace(
-        read_arguments([*arguments, "--trainer.threads", str(options.threads)]),
+        read_arguments(COMMAND, [*arguments, "--trainer.threads", str(options.threads)]),
         minutes=None,
         generations=options.generations,
         generation_positions=options.positions,

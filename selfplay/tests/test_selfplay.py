@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
-from zerogames_selfplay.commands.selfplay import read_arguments, run_selfplay
+from zerogames_selfplay.commands.selfplay import COMMAND, run_selfplay
 from zerogames_selfplay.players.lane import Share
 from zerogames_selfplay.players.settings import SelfplaySettings
 from zerogames_selfplay.players.worker import lane_share
 
 import zerogames
 from zerogames.cli import main
+from zerogames.command_line import read_arguments
 from zerogames.data import GameRecord
 from zerogames.data.shard import read_shard, shard_paths
 from zerogames.search.settings import PoolSettings, search_preset
@@ -148,13 +149,15 @@ def test_the_command_makes_a_net_and_says_what_to_do_next(
 
 
 def test_presets_and_overrides() -> None:
-    plain = read_arguments(["--game", "chess"])
+    plain = read_arguments(COMMAND, ["--game", "chess"])
     assert plain.search.algorithm == "gumbel"
     assert plain.pool.max_plies == 300
-    changed = read_arguments(["--game=chess", "--search.preset=alphazero", "--simulations", "77"])
+    changed = read_arguments(
+        COMMAND, ["--game=chess", "--search.preset=alphazero", "--simulations", "77"]
+    )
     assert (changed.search.algorithm, changed.search.simulations) == ("puct", 77)
     with pytest.raises(zerogames.UserError, match="preset"):
-        read_arguments(["--game", "chess", "--preset", "nothing"])
+        read_arguments(COMMAND, ["--game", "chess", "--preset", "nothing"])
 
 
 @pytest.mark.parametrize(

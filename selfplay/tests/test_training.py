@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from small_runs import check_sums, tiny, train
-from zerogames_selfplay.commands.train import read_arguments
+from zerogames_selfplay.commands.train import COMMAND
 from zerogames_selfplay.loop.display import TrainPanel, sparkline
 from zerogames_selfplay.loop.folder import read_run_settings, steps_in
 from zerogames_selfplay.loop.metrics import read_lines
 from zerogames_selfplay.loop.settings import GateSettings, RatingSettings
 from zerogames_selfplay.loop.status import Status
 
+from zerogames.command_line import read_arguments
 from zerogames.errors import UserError
 from zerogames.nets import load_net
 
@@ -84,7 +85,7 @@ def test_too_little_time_says_how_much_is_missing(tmp_path: Path) -> None:
 
 def test_settings_of_the_folder_are_the_base_of_the_next_start(tmp_path: Path) -> None:
     train(tiny(tmp_path, generations=1))
-    again = read_arguments(["--out", str(tmp_path), "--generations", "3"])
+    again = read_arguments(COMMAND, ["--out", str(tmp_path), "--generations", "3"])
     assert again == dataclasses.replace(tiny(tmp_path), generations=3)
     assert read_run_settings(tmp_path) is not None
 
@@ -98,9 +99,9 @@ def test_another_game_or_net_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_limit_on_the_command_line_replaces_the_minutes_of_the_preset() -> None:
-    assert read_arguments(["--game", "connect4", "--preset", "quick"]).minutes == 20
-    assert read_arguments(["--preset", "quick", "--steps", "10"]).minutes is None
-    assert read_arguments(["--preset", "quick", "--minutes", "3"]).limit_s == 180
+    assert read_arguments(COMMAND, ["--game", "connect4", "--preset", "quick"]).minutes == 20
+    assert read_arguments(COMMAND, ["--preset", "quick", "--steps", "10"]).minutes is None
+    assert read_arguments(COMMAND, ["--preset", "quick", "--minutes", "3"]).limit_s == 180
 
 
 def test_the_panel_tells_what_is_waited_for_and_the_rating_curve() -> None:

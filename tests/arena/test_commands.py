@@ -54,7 +54,7 @@ def test_tournament_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[st
         out = "{tmp_path / "out"}"
         """)
     )
-    assert main(["tournament", str(config), "--games", "6", "--concurrency", "2"]) == 0
+    assert main(["tournament", "--preset", str(config), "--games", "6", "--concurrency", "2"]) == 0
     out = capsys.readouterr().out
     assert "Cross table" in out
     assert "12/12" not in out
@@ -81,7 +81,7 @@ def test_elo_from_rates_by_direct_games(tmp_path: Path) -> None:
         (["match", "random", "random", "--anchor", "rando=5"], "did you mean 'random'"),
         (["match", "random", "random", "--openings", "nix.pgn"], "no file"),
         (["tournament"], "needs players"),
-        (["tournament", "nosuch.toml"], "no such file"),
+        (["tournament", "--preset", "nosuch.toml"], "no such file"),
         (["tournament", "--preset", "icga2025-blits"], "unknown preset"),
         (["tournament", "random", "random", "--elo-from", "x"], "unknown player"),
     ],
@@ -99,7 +99,7 @@ def test_mistakes_are_one_line(
 def test_a_wrong_key_in_a_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "wrong.toml"
     config.write_text('gmae = "connect4"\n')
-    assert main(["tournament", str(config)]) == 2
+    assert main(["tournament", "--preset", str(config)]) == 2
     assert "did you mean 'game'" in capsys.readouterr().err
 
 

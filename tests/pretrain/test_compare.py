@@ -57,7 +57,7 @@ def test_the_table_has_means_deviations_and_tests() -> None:
 def test_trainings_are_planned_seed_by_seed(games: Path) -> None:
     runs = plan(
         CompareSettings(
-            configs=("cg2024-mob-krb-6x96", "cg2024-mob-5x5-6x96"), data=(games,), seeds=(3, 4)
+            preset=("cg2024",), nets=("mob_krb_6x96", "mob_5x5_6x96"), data=(games,), seeds=(3, 4)
         )
     )
     assert [(run.net, run.seed) for run in runs] == [
@@ -74,7 +74,17 @@ def test_nets_are_trained_compared_and_drawn(games: Path, tmp_path: Path) -> Non
     )
     nets = ("mob_3x3_1x8+conv", "res_3x3_1x8+conv")
     out = tmp_path / "out"
-    command = ["compare", str(config), "--data", str(games), "--nets", *nets, "--out", str(out)]
+    command = [
+        "compare",
+        "--preset",
+        str(config),
+        "--data",
+        str(games),
+        "--nets",
+        *nets,
+        "--out",
+        str(out),
+    ]
     assert main([*command, "--seeds", "1", "2"]) == 0
     table = json.loads((out / "comparison.json").read_text())
     assert [row["net"] for row in table] == list(nets)
@@ -98,14 +108,18 @@ def test_nets_are_trained_compared_and_drawn(games: Path, tmp_path: Path) -> Non
     assert (out / f"{nets[0]}-seed1" / "metrics.jsonl").read_text() == before
 
 
+SMALL = ("--preset", "cg2024-laptop")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name one or more configurations"),
-        (["nothing"], "unknown preset of chess 'nothing'"),
-        (["cg2024-laptop"], "--data PATH"),
-        (["cg2024-laptop", "--data", "x", "--seeds", "1", "1"], "numbers that differ"),
-        (["cg2024-laptop", "--data", "x", "--nets", "res_3x3_1x8", "res_3x3_1x8"], "named twice"),
+        ([], "name a preset"),
+        (["--preset", "nothing"], "unknown preset of `zerogames pretrain` 'nothing'"),
+        ([*SMALL], "--data PATH"),
+        ([*SMALL, "--data", "x", "--seeds", "1", "1"], "numbers that differ"),
+        ([*SMALL, "--data", "x", "--nets", "res_3x3_1x8", "res_3x3_1x8"], "named twice"),
+        ([*SMALL, "mobile-laptop", "--data", "x"], "different games"),
     ],
 )
 def test_mistakes_are_told(

@@ -17,23 +17,23 @@ from safetensors.torch import load_file
 
 from zerogames import get_game
 from zerogames.cli import main
-from zerogames.commands.pretrain import read_arguments, run_pretraining
-from zerogames.config import read_settings
+from zerogames.command_line import read_arguments
+from zerogames.commands.pretrain import COMMAND, run_pretraining
 from zerogames.data.sources import Source
 from zerogames.data.split import Selection
 from zerogames.nets import build_model, load_net, save_net
+from zerogames.presets import Preset
 from zerogames.pretrain.card import command_line
 from zerogames.pretrain.settings import PretrainSettings, ValidationSettings
 from zerogames.pretrain.validation_set import ValidationSet
 from zerogames.runs.metrics_log import read_lines
 
 ROOT = Path(__file__).parent.parent.parent
-CONFIGS = sorted(
-    path
-    for folder in ("chess", "go")
-    for path in (ROOT / "configs" / folder).glob("*.toml")
-    if path.stem.startswith(("cg2024", "icga2025", "mobile")) or path.stem.endswith("-laptop")
-)
+PRESETS = [
+    preset
+    for path in sorted((ROOT / "configs").glob("*/*.toml"))
+    if (preset := Preset(path)).serves("pretrain")
+]
 
 
 def arguments(games: Path, out: Path, *more: str) -> list[str]:
@@ -49,7 +49,9 @@ def test_a_run_writes_metrics_checkpoints_a_net_and_a_card(games: Path, tmp_path
     out = tmp_path / "run"
     shown = io.StringIO()
     console = Console(file=shown, width=200)
-    settings = read_arguments(arguments(games, out, "--steps", "6", "--licence", "CC0-1.0"))
+    settings = read_arguments(
+        COMMAND, arguments(games, out, "--steps", "6", "--licence", "CC0-1.0")
+    )
     assert run_pretraining(settings, console) == 0
     text = shown.getvalue()
     assert "chess: 1 files: PGN (1)" in text
@@ -173,9 +175,15 @@ def test_passes_do_not_count_for_nets_that_cannot_pass(tmp_path: Path) -> None:
 
 
 def test_a_configuration_keeps_its_options_of_the_game() -> None:
-    assert read_arguments(["9x9-laptop", "--game", "go"]).game == "go:size=9"
-    assert read_arguments(["9x9-laptop", "--game", "go:size=13"]).game == "go:size=13"
-    assert read_arguments([str(ROOT / "configs/go/9x9-laptop.toml")]).game == "go:size=9"
+    assert read_arguments(COMMAND, ["--preset", "9x9-laptop", "--game", "go"]).game == "go:size=9"
+    assert (
+        read_arguments(COMMAND, ["--preset", "9x9-laptop", "--game", "go:size=13"]).game
+        == "go:size=13"
+    )
+    assert (
+        read_arguments(COMMAND, ["--preset", str(ROOT / "configs/go/9x9-laptop.toml")]).game
+        == "go:size=9"
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,24 +297,25 @@ def test_no_data_another_net_and_a_foreign_folder_are_refused(
     assert "is not empty and has no run.json" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_configurations_name_nets_that_exist(path: Path) -> None:
-    settings = read_settings(PretrainSettings, path, base=PretrainSettings())
-    dataclasses.replace(settings, data=(Path("x"),)).check()
-    game = get_game(settings.game)
-    assert settings.net is not None
-    assert game.parse_net(settings.net)
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.path.stem)
+def test_presets_name_nets_that_exist(preset: Preset) -> None:
+    for net in preset.nets or (None,):
+        settings = preset.settings(PretrainSettings, command="pretrain", net=net)
+        dataclasses.replace(settings, data=(Path("x"),)).check()
+        game = get_game(settings.game)
+        assert settings.net is not None
+        assert game.parse_net(settings.net)
 
 
 def test_the_papers_settings() -> None:
-    chess = read_settings(PretrainSettings, ROOT / "configs/chess/cg2024-mob-krb-6x96.toml")
+    chess = read_arguments(COMMAND, ["--preset", "cg2024", "--net", "mob_krb_6x96"])
     trainer = chess.trainer
     assert (chess.steps, trainer.batch_size, trainer.optimizer) == (100_000, 1024, "sgd")
     assert (trainer.learning_rate, trainer.boundaries) == (0.02, (30_000, 60_000))
     assert trainer.factors == (0.1, 0.25)  # 0.02, 0.002, 0.0005
     assert (chess.validation.share, chess.validation.every) == (0.2, 2000)
     assert trainer.search_value_share == 1
-    go = read_settings(PretrainSettings, ROOT / "configs/go/mobile-small.toml")
+    go = read_arguments(COMMAND, ["--preset", "mobile", "--net", "mobile.small"])
     assert (go.trainer.batch_size, go.steps) == (32, 200 * 31_250)
     assert go.trainer.boundaries == (100 * 31_250, 150 * 31_250)
     assert (go.validation.positions, go.validation.per_game) == (100_000, 1)
@@ -314,7 +323,7 @@ def test_the_papers_settings() -> None:
 
 def test_the_card_repeats_the_command() -> None:
     settings = read_arguments(
-        ["--data", "a/games.pgn", "--net", "x", "--steps", "9", "--reading.no-symmetries"]
+        COMMAND, ["--data", "a/games.pgn", "--net", "x", "--steps", "9", "--reading.no-symmetries"]
     )
     assert command_line(settings) == (
         "zerogames pretrain --game chess --data games.pgn --net x --steps 9 --seed 1 "

@@ -1,4 +1,4 @@
-"""Train several nets on the same games and compare them: `zerogames compare CONFIG...`."""
+"""Train several nets on the same games and compare them: `zerogames compare --preset NAME`."""
 
 import dataclasses
 import threading
@@ -9,9 +9,9 @@ import tyro
 from rich.console import Console
 from rich.markdown import Markdown
 
-from zerogames.commands.pretrain import read_config
 from zerogames.errors import UserError
 from zerogames.identity import split_identity
+from zerogames.presets import find_preset
 from zerogames.pretrain.settings import PretrainSettings
 from zerogames.registry import get_game
 from zerogames.runs.disk import name_disk_errors
@@ -23,20 +23,20 @@ from zerogames.runs.signals import stop_on_signals
 class CompareSettings:
     """Which nets, on which games, how often. The same folder is continued."""
 
-    configs: tyro.conf.Positional[tuple[str, ...]]
-    """Configurations of `zerogames pretrain`: `.toml` files, or names in configs/<game>."""
+    preset: tuple[str, ...] = ()
+    """One or more presets of `zerogames pretrain`: files configs/<game>/NAME.toml, or paths."""
     data: tuple[Path, ...] = ()
-    """Files and folders of games, the same for all; by default what the configurations name."""
+    """Files and folders of games, the same for all; by default what the presets name."""
     nets: tuple[str, ...] = ()
-    """Nets for each configuration instead of the one it names."""
+    """Nets to train with each preset; by default those it is for."""
     seeds: tuple[int, ...] = (1, 2)
     """Each net is trained once with each of them."""
     game: str | None = None
-    """Name and options; by default the configurations'."""
+    """Name and options; by default the presets'."""
     steps: int | None = None
-    """The number of steps of each training; by default the configurations'."""
+    """The number of steps of each training; by default the presets'."""
     threads: int = 0
-    """Threads of torch; 0: as the configurations say."""
+    """Threads of torch; 0: as the presets say."""
     out: Path | None = None
     """Folder of the runs and the report; by default `runs/<game>-compare`."""
 
@@ -66,21 +66,13 @@ def main(argv: Sequence[str]) -> int:
 
 def plan(settings: CompareSettings) -> list[PretrainSettings]:
     """All trainings, seed by seed, so that a stopped comparison has whole rounds."""
-    if not settings.configs:
-        raise UserError("name one or more configurations, e.g. zerogames compare cg2024-laptop")
+    if not settings.preset:
+        raise UserError("name a preset, e.g. zerogames compare --preset cg2024-laptop")
     if not settings.seeds or len(set(settings.seeds)) < len(settings.seeds):
         raise UserError("--seeds needs numbers that differ")
-    bases = [read_config(config, settings.game) for config in settings.configs]
-    if len({base.game for base in bases}) > 1:
-        raise UserError("the configurations are of different games")
-    game = get_game(bases[0].game)
-    nets: dict[str, PretrainSettings] = {}
-    for base in bases:
-        for net in settings.nets or (base.net or game.default_net,):
-            name = game.parse_net(net).name
-            if name in nets:
-                raise UserError(f"{name} is named twice; a comparison needs different nets")
-            nets[name] = base
+    nets = _nets(settings)
+    if len({base.game for base in nets.values()}) > 1:
+        raise UserError("the presets are of different games")
     runs = []
     for seed in settings.seeds:
         for name, base in nets.items():
@@ -95,6 +87,23 @@ def plan(settings: CompareSettings) -> list[PretrainSettings]:
             chosen.check()
             runs.append(chosen)
     return runs
+
+
+def _nets(settings: CompareSettings) -> dict[str, PretrainSettings]:
+    """The settings of every net, by its name."""
+    found: dict[str, PretrainSettings] = {}
+    for name in settings.preset:
+        preset = find_preset(name, command="pretrain", game=settings.game)
+        for net in settings.nets or preset.nets or (None,):
+            base = preset.settings(
+                PretrainSettings, command="pretrain", game=settings.game, net=net
+            )
+            game = get_game(base.game)
+            spec = game.parse_net(base.net or game.default_net)
+            if spec.name in found:
+                raise UserError(f"{spec.name} is named twice; a comparison needs different nets")
+            found[spec.name] = base
+    return found
 
 
 def _train_all(

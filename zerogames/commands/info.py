@@ -1,4 +1,4 @@
-"""Show a net (layers, parameters, arithmetic) or game records: `zerogames info PATH`."""
+"""Show a net (layers, parameters, arithmetic), game records or a preset: `zerogames info PATH`."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -12,6 +12,7 @@ from rich.table import Table
 from zerogames.commands._records import show_records
 from zerogames.errors import UserError
 from zerogames.game import Game
+from zerogames.presets import find_preset
 from zerogames.registry import game_names, get_game
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def info(
     /,
     *,
     game: str = "",
+    preset: str = "",
     papers: bool = False,
     export: Path | None = None,
 ) -> int:
@@ -40,11 +42,17 @@ def info(
         net: A net file, a record file, a folder of records, or with `--game` the name of a net
             such as `mob_krb_6x96`, `newest` or `shipped`; the game's default net if left out.
         game: The game of a name; for a file, another board size of its game.
+        preset: Show a preset: which command and nets it is for, and its settings.
         papers: Print the published sizes of the papers' nets beside ours.
         export: Write the games of records to this file; its suffix names the format (pgn, sgf,
             txt), or to a folder of Lc0's chunks (`games.lc0`, chess).
     """
     console = Console()
+    if preset:
+        chosen = find_preset(preset, game=game or None)
+        console.print(f"{chosen.path}\n", highlight=False, soft_wrap=True)
+        console.print(chosen.path.read_text(encoding="utf-8"), markup=False, soft_wrap=True)
+        return 0
     if papers:
         _print_papers(console)
         return 0

@@ -10,7 +10,8 @@ from rich.console import Console
 from zerogames.arena.console import run_and_report
 from zerogames.arena.event import Conditions, Event, parse_anchors
 from zerogames.arena.sprt import Sprt
-from zerogames.config import make_settings, to_table
+from zerogames.command_line import Command, read_arguments
+from zerogames.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +23,9 @@ class MatchOptions(Conditions):
     continues a match that was stopped.
     """
 
-    a: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="A")]
+    a: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="A")] = ""
     """One player."""
-    b: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="B")]
+    b: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="B")] = ""
     """The other."""
     sprt: str = ""
     """Stop when decided: elo0=0,elo1=10[,alpha=0.05,beta=0.05,scale=normalized]."""
@@ -32,10 +33,19 @@ class MatchOptions(Conditions):
     """A player whose rating is known."""
 
 
+COMMAND = Command(
+    name="match",
+    settings=MatchOptions,
+    description=MatchOptions.__doc__ or "",
+    any_game=True,
+)
+
+
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames match`."""
-    given = tyro.cli(MatchOptions, args=argv, prog="zerogames match")
-    options = make_settings(MatchOptions, to_table(given))
+    options = read_arguments(COMMAND, argv)
+    if not (options.a and options.b):
+        raise UserError("a match needs two players, e.g. random mcts:50")
     sprt = Sprt.parse(options.sprt) if options.sprt else None
     event = Event([options.a, options.b], options, sprt=sprt)
     anchors = parse_anchors([options.anchor] if options.anchor else [], event.names)

@@ -1,4 +1,4 @@
-"""Play many players against each other and rate them, from a file or a list of players."""
+"""Play many players against each other and rate them, from a preset or a list of players."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from rich.console import Console
 from zerogames.arena.console import run_and_report
 from zerogames.arena.event import NET_PLACE, Conditions, Event, fill_in_net, parse_anchors
 from zerogames.arena.schedule import Format
-from zerogames.config import find_config, make_settings, read_settings, take_option, to_table
+from zerogames.command_line import Command, read_arguments
 from zerogames.errors import UserError, unknown_name
 from zerogames.registry import get_game
 from zerogames.runs.net_source import default_net, find_net
@@ -20,16 +20,14 @@ from zerogames.runs.net_source import default_net, find_net
 class TournamentOptions(Conditions):
     """Play a round robin or a gauntlet and rate the players.
 
-    `zerogames tournament FILE.toml [OPTIONS]` takes settings from a file, `--preset NAME` from
-    `configs/tournaments/`; options override them, and players that are named replace the file's.
-    `zerogames tournament PLAYER PLAYER ... [OPTIONS]` names the players, written as for
-    `zerogames match`. The same command continues a tournament that was stopped.
+    Players are written as for `zerogames match`; those that are named replace the preset's. The
+    same command continues a tournament that was stopped.
     """
 
     players: Annotated[
-        tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="FILE.toml | PLAYER ...")
+        tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...")
     ] = field(default=())
-    """The players, or first a file with the settings."""
+    """The players; by default the preset's."""
     net: str = ""
     """The net that takes the place of {net} in the players' texts: a file, `newest`, `shipped` or
     the name of a new net. By default the newest of the runs, else the shipped one."""
@@ -43,9 +41,19 @@ class TournamentOptions(Conditions):
     """Rate by direct games against this player only."""
 
 
+COMMAND = Command(
+    name="tournament",
+    settings=TournamentOptions,
+    description=TournamentOptions.__doc__ or "",
+    any_game=True,
+)
+
+
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames tournament`."""
-    options = _options(argv)
+    options = read_arguments(COMMAND, argv)
+    if len(options.players) < 2:
+        raise UserError("a tournament needs players or a preset, e.g. random mcts:50 mcts:500")
     console = Console()
     players = fill_in_net(options.players, _net(options, console))
     event = Event(players, options, format=options.format)
@@ -74,17 +82,3 @@ def _net(options: TournamentOptions, console: Console) -> str:
         return ""
     console.print(f"net: {found.title}", highlight=False, soft_wrap=True)
     return str(found.path)
-
-
-def _options(argv: Sequence[str]) -> TournamentOptions:
-    default = TournamentOptions()
-    preset, rest = take_option(argv, "preset")
-    if preset is None and rest and rest[0].endswith(".toml"):
-        preset = rest.pop(0)
-    if preset is not None:
-        default = read_settings(TournamentOptions, find_config("tournaments", preset))
-    given = tyro.cli(TournamentOptions, args=rest, default=default, prog="zerogames tournament")
-    options = make_settings(TournamentOptions, to_table(given))
-    if len(options.players) < 2:
-        raise UserError("a tournament needs players or a file, e.g. random mcts:50 mcts:500")
-    return options

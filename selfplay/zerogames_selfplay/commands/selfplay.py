@@ -1,7 +1,6 @@
 """Play games against itself and keep the records: `zerogames selfplay --game chess`."""
 
 import contextlib
-import dataclasses
 import errno
 import json
 import signal
@@ -13,9 +12,8 @@ from typing import Protocol
 from rich.console import Console
 
 from zerogames.atomic import write_text_atomically
-from zerogames.config import find_config, parse_arguments, read_settings, take_option
+from zerogames.command_line import Command, read_arguments
 from zerogames.errors import UserError
-from zerogames.identity import split_identity
 from zerogames.registry import get_game
 from zerogames.search.settings import search_preset
 from zerogames_selfplay.players.counts import Counts
@@ -25,8 +23,6 @@ from zerogames_selfplay.players.run_folder import RunFolder, open_run, provide_n
 from zerogames_selfplay.players.seeds import derive_seed
 from zerogames_selfplay.players.settings import SelfplaySettings
 from zerogames_selfplay.players.worker import Worker
-
-DEFAULT_PRESET = "selfplay"
 
 
 class Players(Protocol):
@@ -52,37 +48,16 @@ class Players(Protocol):
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames selfplay`."""
-    settings = read_arguments(argv)
-    return run_selfplay(settings, Console())
+    return run_selfplay(read_arguments(COMMAND, argv), Console())
 
 
-def read_arguments(argv: Sequence[str]) -> SelfplaySettings:
-    """Defaults, then the game's preset, then `--search.preset`, then the rest."""
-    game, _ = take_option(argv, "game")
-    name = split_identity(game or SelfplaySettings().game)[0]
-    preset, rest = take_option(argv, "preset")
-    algorithm, rest = take_option(rest, "search.preset")
-    simulations, rest = take_option(rest, "simulations")
-    base = SelfplaySettings(game=game or SelfplaySettings().game)
-    try:
-        base = read_settings(
-            SelfplaySettings, find_config(name, preset or DEFAULT_PRESET), base=base
-        )
-    except UserError:
-        if preset is not None:
-            raise
-    if algorithm is not None:
-        base = dataclasses.replace(base, search=search_preset(algorithm))
-    if simulations is not None:
-        rest += ["--search.simulations", simulations]
-    return parse_arguments(
-        SelfplaySettings,
-        rest,
-        prog="zerogames selfplay",
-        base=base,
-        description="Play games against itself and keep the records. Also: --preset NAME "
-        "(configs/<game>/NAME.toml), --search.preset alphazero|gumbel|katago, --simulations N.",
-    )
+COMMAND = Command(
+    name="selfplay",
+    settings=SelfplaySettings,
+    description="Play games against itself and keep the records.",
+    default_presets=("selfplay",),
+    search_preset=search_preset,
+)
 
 
 def run_selfplay(settings: SelfplaySettings, console: Console) -> int:

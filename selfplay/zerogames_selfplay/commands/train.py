@@ -1,7 +1,5 @@
 """Learn a game from nothing: `zerogames train --game connect4 --preset quick`."""
 
-import contextlib
-import dataclasses
 import errno
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,10 +8,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from safetensors import SafetensorError
 
-from zerogames.config import find_config, parse_arguments, read_settings, take_option
+from zerogames.command_line import Command, read_arguments
 from zerogames.errors import UserError
 from zerogames.game import Game
-from zerogames.identity import split_identity
 from zerogames.registry import get_game
 from zerogames.runs.signals import stop_on_signals
 from zerogames.search.settings import search_preset
@@ -30,67 +27,27 @@ from zerogames_selfplay.loop.settings import TrainSettings
 if TYPE_CHECKING:
     from zerogames_selfplay.loop.crew import Crew
 
-_LIMITS = ("steps", "generations", "forever")
-
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames train`."""
-    return run_training(read_arguments(argv), Console())
+    return run_training(read_arguments(COMMAND, argv), Console())
 
 
-def read_arguments(argv: Sequence[str]) -> TrainSettings:
-    """Defaults, then the game's preset or the folder's own settings, then the command line."""
-    game, rest = take_option(argv, "game")
-    out, _ = take_option(argv, "out")
-    preset, rest = take_option(rest, "preset")
-    algorithm, rest = take_option(rest, "search.preset")
-    simulations, rest = take_option(rest, "simulations")
-    base = _base(game, out, preset)
-    if _has_limit(rest):
-        base = dataclasses.replace(base, minutes=None)
-    if algorithm is not None:
-        base = dataclasses.replace(base, search=search_preset(algorithm))
-    if simulations is not None:
-        rest += ["--search.simulations", simulations]
-    return parse_arguments(
-        TrainSettings,
-        rest,
-        prog="zerogames train",
-        base=base,
-        description="Learn a game from nothing: self-play, training and rating. Also: --preset "
-        "NAME (configs/<game>/NAME.toml), --search.preset alphazero|gumbel|katago, --simulations N."
-        " The same folder is continued.",
-    )
+def _earlier(asked: TrainSettings) -> TrainSettings | None:
+    path = run_path(asked)
+    return read_run_settings(path) if path.is_dir() else None
 
 
-def _base(game: str | None, out: str | None, preset: str | None) -> TrainSettings:
-    """What the command line changes: a preset, or what the run was started with."""
-    if preset is None:
-        path = Path(out) if out else run_path(TrainSettings(game=game or TrainSettings().game))
-        earlier = read_run_settings(path) if path.is_dir() else None
-        if earlier is not None and game in (None, earlier.game):
-            return dataclasses.replace(earlier, out=None if out is None else path)
-    base = TrainSettings(game=game or TrainSettings().game)
-    name = split_identity(base.game)[0]
-    file = find_config(name, preset) if preset else _default_preset(base.game)
-    if file is None:
-        return base
-    chosen = read_settings(TrainSettings, file, base=base)
-    # A name alone leaves the options to the preset: `--game go --preset 7x7`.
-    return chosen if game is None or ":" not in game else dataclasses.replace(chosen, game=game)
-
-
-def _default_preset(game: str) -> Path | None:
-    """The first preset of the game that is made for training it, if there is one."""
-    for name in ("quick", "train"):
-        with contextlib.suppress(UserError):
-            return find_config(split_identity(game)[0], name)
-    return None
-
-
-def _has_limit(argv: Sequence[str]) -> bool:
-    """Whether a limit is given that takes the place of the preset's minutes."""
-    return any(argument.partition("=")[0] == f"--{limit}" for argument in argv for limit in _LIMITS)
+COMMAND = Command(
+    name="train",
+    settings=TrainSettings,
+    description="Learn a game from nothing: self-play, training and rating. The same folder is "
+    "continued.",
+    default_presets=("quick", "train"),
+    earlier=_earlier,
+    limits=("minutes", "steps", "generations", "forever"),
+    search_preset=search_preset,
+)
 
 
 def run_training(settings: TrainSettings, console: Console) -> int:

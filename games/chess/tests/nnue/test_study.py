@@ -221,8 +221,9 @@ def test_study_goes_from_data_to_table_and_does_nothing_twice(tmp_path: Path) ->
 
 
 def test_study_without_data_says_what_to_do(tmp_path: Path) -> None:
+    study = ["nnue", "study", "--preset", "nnue-study", "--data", str(tmp_path)]
     done = subprocess.run(
-        [sys.executable, "-m", "zerogames", "nnue", "study", "study", "--data", str(tmp_path)],
+        [sys.executable, "-m", "zerogames", *study],
         capture_output=True,
         text=True,
         check=False,

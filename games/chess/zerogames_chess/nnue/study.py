@@ -8,14 +8,13 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import tyro
 from rich.console import Console
 
 from zerogames.atomic import write_text_atomically
-from zerogames.config import find_config, read_settings
 from zerogames.errors import UserError
+from zerogames.presets import find_preset
 from zerogames.runs.disk import name_disk_errors
 from zerogames.runs.lock import LockedFolder
 from zerogames.runs.signals import interrupt_on_sigterm
@@ -25,9 +24,8 @@ Measures = dict[str, Any]
 
 
 def study(
-    config: Annotated[str, tyro.conf.Positional],
-    /,
     *,
+    preset: str = "nnue-study",
     data: Path | None = None,
     out: Path | None = None,
     puzzles: Path | None = None,
@@ -36,13 +34,14 @@ def study(
     """Train a list of networks on the same data and compare them: table, plots, games.
 
     Args:
-        config: TOML file, or the name of one in configs/nnue.
+        preset: A file configs/chess/NAME.toml, or the path of one.
         data: Folder that `zerogames nnue data` made.
         out: Folder of the study.
         puzzles: CSV of the Lichess puzzle database.
         humans: PGN file with games of humans.
     """
-    settings = read_settings(StudySettings, find_config("nnue", config))
+    chosen = find_preset(preset, command="nnue study", game="chess")
+    settings = chosen.settings(StudySettings, command="nnue study")
     settings = replace(
         settings,
         data=data or settings.data,

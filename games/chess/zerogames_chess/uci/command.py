@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from zerogames.config import make_settings, parse_arguments, to_table
+from zerogames.command_line import Command, read_arguments
 from zerogames.errors import UserError
 from zerogames.evaluate import NET_EVALUATORS
 from zerogames.registry import get_game
@@ -17,10 +17,8 @@ from zerogames_chess.uci.settings import DEFAULT_NNUE_HASH_MB, UciSettings
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames uci`."""
-    settings = parse_arguments(
-        UciSettings, argv, prog="zerogames uci", base=UciSettings(), description=__doc__ or ""
-    )
-    settings = make_settings(UciSettings, to_table(settings))  # checks the numbers
+    command = Command(name="uci", settings=UciSettings, description=__doc__ or "")
+    settings = read_arguments(command, argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Whatever is echoed must not end the session in a locale that cannot write it.
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from zerogames.config import make_settings, parse_arguments, to_table
+from zerogames.command_line import Command, read_arguments
 from zerogames.errors import UserError
 from zerogames.evaluate import NET_EVALUATORS
 from zerogames.identity import split_identity
@@ -27,10 +27,8 @@ USUAL_GAMES = ("go:size=9", "go:size=9,komi=7", "go", "go:size=13", "go:size=7,k
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames gtp`."""
-    settings = parse_arguments(
-        GtpSettings, argv, prog="zerogames gtp", base=GtpSettings(), description=__doc__ or ""
-    )
-    settings = make_settings(GtpSettings, to_table(settings))  # checks the numbers
+    command = Command(name="gtp", settings=GtpSettings, description=__doc__ or "")
+    settings = read_arguments(command, argv)
     settings, options = complete(settings)
     player = GoPlayer(settings)
     output = io.TextIOWrapper(
