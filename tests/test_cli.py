@@ -85,6 +85,15 @@ def test_start_up_imports_no_torch() -> None:
     assert not imported_modules(RUN.format(["games"])) & {*HEAVY, "pyarrow"}
 
 
+def test_what_plugins_offer_is_listed_without_torch() -> None:
+    modules = imported_modules(
+        "from zerogames.export.formats import format_names\n"
+        "from zerogames.nets.foreign import net_suffixes\n"
+        "assert '.pb.gz' in net_suffixes() and 'lc0' in format_names()"
+    )
+    assert not modules & HEAVY
+
+
 @pytest.mark.parametrize("name", sorted(set(find_commands()) - {"train"}))
 def test_the_help_of_a_command_imports_no_torch(name: str) -> None:
     run = RUN.format([name, "--help"])

@@ -41,7 +41,7 @@ class SquaredPolicy(PolicyHead):
 
 def test_a_head_of_a_plugin_is_built_and_exported() -> None:
     game = Othello(OthelloOptions(size=6))
-    kind = PolicyKind(name="squared", head=f"{__name__}:SquaredPolicy", any_board=True)
+    kind = PolicyKind(name="squared", load=lambda: SquaredPolicy, any_board=True)
     game.heads = replace(game.heads, policy=(*game.heads.policy, "squared"), kinds=(kind,))
     spec = game.parse_net("res_3x3_1x8+squared+gap")
     assert serves_any_board(spec, game)

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from zerogames import get_game
 from zerogames.cli import main
+from zerogames.data.formats import get_game_data
 from zerogames.engine import NetEngine
 from zerogames.evaluate import RandomEvaluator
 from zerogames.nets import build_model, save_net
@@ -52,7 +53,7 @@ def talk(
 @pytest.mark.parametrize("identity", FIRST_MOVES)
 def test_every_game_is_played_with_hints_and_taking_back(identity: str, tmp_path: Path) -> None:
     game = get_game(identity)
-    suffix = next(iter(game.writers))
+    suffix = next(iter(get_game_data(game).writers))
     file = tmp_path / f"game.{suffix}"
     move = FIRST_MOVES[identity]
     said = talk(identity, "hint", move, "undo", move, f"save {file}", "quit")
@@ -65,7 +66,7 @@ def test_every_game_is_played_with_hints_and_taking_back(identity: str, tmp_path
     assert game.render(game.initial_state()).ansi(colour=False) in back
     assert "The opponent plays" in again
     assert str(file) in saved
-    (record,) = game.readers[suffix](file.read_bytes())
+    (record,) = get_game_data(game).readers[suffix](file.read_bytes())
     assert len(record.actions) == 2
     assert record.result is None
 

@@ -1,4 +1,5 @@
 import dataclasses
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -6,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import zerogames
+from zerogames.data.formats import GameData, RecordWriter, get_game_data
+from zerogames.export.formats import ExportFormat, find_format
+from zerogames.game import GamePlugin
 from zerogames.identity import format_identity, parse_options, split_identity
+from zerogames.nets import build_model, read_net_info
+from zerogames.nets.foreign import net_suffixes, resolve_net
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,6 +79,32 @@ def test_any_text_gives_a_game_or_a_user_error(text: str) -> None:
 def test_an_unknown_game_names_the_nearest() -> None:
     with pytest.raises(zerogames.UserError, match="did you mean 'connect4'"):
         zerogames.get_game("conect4")
+
+
+def test_all_that_a_plugin_offers_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = zerogames.get_game("connect4")
+    model = build_model(game.parse_net("res_3x3_1x4"), game, seed=1)
+    form = ExportFormat(suffix=".weird", write=lambda request: pytest.fail("not asked for"))
+    plugin = GamePlugin(
+        name="connect4",
+        title="Weird",
+        options=Options,
+        create=lambda options: game,
+        data=lambda game: GameData(
+            writers={"weird": RecordWriter(suffix=".weird", write=lambda record: b"weird")}
+        ),
+        net_formats={".weird": lambda path: model},
+        export_formats={"weird": lambda: form},
+    )
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for module in ("zerogames.data.formats", "zerogames.registry"):
+        monkeypatch.setattr(f"{module}.get_plugin", lambda name: plugin)
+    assert list(get_game_data(game).writers) == ["weird", "txt"]
+    assert ".weird" in net_suffixes()
+    assert find_format("weird") is form
+    path = tmp_path / "net.weird"
+    path.write_bytes(b"weights")
+    assert read_net_info(resolve_net(path)).name == "res_3x3_1x4"
 
 
 def test_positions_may_be_followed_by_moves() -> None:

@@ -13,12 +13,12 @@ from zerogames.lazy import import_on_use
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from zerogames.base_game import BaseGame
     from zerogames.data.record import GameRecord
     from zerogames.errors import UserError
     from zerogames.evaluate import open_evaluator
     from zerogames.export import ExportOptions, export_net
     from zerogames.game import (
-        BaseGame,
         Encoding,
         Game,
         GamePlugin,
@@ -49,12 +49,12 @@ else:
     __getattr__, __dir__ = import_on_use(
         __name__,
         {
+            "base_game": ("BaseGame",),
             "data.record": ("GameRecord",),
             "errors": ("UserError",),
             "evaluate": ("open_evaluator",),
             "export": ("ExportOptions", "export_net"),
             "game": (
-                "BaseGame",
                 "Encoding",
                 "Game",
                 "GamePlugin",

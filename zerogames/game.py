@@ -5,20 +5,23 @@ the search handles are the side to move's.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from zerogames_kernels import Pattern
 
 from zerogames.errors import UserError
-from zerogames.identity import format_identity
 from zerogames.picture import Picture
 
 if TYPE_CHECKING:
-    from zerogames.data.record import GameRecord
+    from zerogames.data.formats import GameData
+    from zerogames.export.formats import ExportFormat
+    from zerogames.nets.heads import PolicyHead
+    from zerogames.nets.model import Model
     from zerogames.nets.published import PublishedTable
     from zerogames.nets.spec import NetSpec
 
@@ -118,8 +121,8 @@ class PolicyKind:
 
     name: str
     """The name in specs and in the options of net names, e.g. `conv`."""
-    head: str
-    """Where its `zerogames.nets.heads.PolicyHead` is, `module:class`; imported to make a net."""
+    load: "Callable[[], type[PolicyHead]]"
+    """Imports the class; called when a net is made."""
     any_board: bool = False
     """Whether the same weights serve every board size."""
 
@@ -217,14 +220,6 @@ class Solver(Protocol):
         """End a running call with a `UserError`; from any thread, and for ever."""
 
 
-GameReader = Callable[[bytes], Iterator["GameRecord"]]
-"""Reads the games of one file; raises `UserError` for what it cannot read."""
-GameWriter = Callable[["GameRecord"], str]
-"""Writes one game as text."""
-ChunkWriter = Callable[["GameRecord"], bytes]
-"""Writes one game as the contents of a file of its own."""
-
-
 class Game(Protocol):
     """A game with its options; made by its plugin, see `zerogames.get_game`."""
 
@@ -277,18 +272,6 @@ class Game(Protocol):
     def sensible_actions(self, state: State, net: "NetSpec | None" = None) -> Sequence[int] | None:
         """The legal actions that a player with this net chooses from; None for all of them."""
 
-    @property
-    def readers(self) -> Mapping[str, GameReader]:
-        """Record formats by file suffix, e.g. `pgn`."""
-
-    @property
-    def writers(self) -> Mapping[str, GameWriter]:
-        """Record formats by file suffix, e.g. `pgn`."""
-
-    @property
-    def chunk_writers(self) -> Mapping[str, tuple[str, ChunkWriter]]:
-        """Binary training formats, one file a game: by name, the files' suffix and the writer."""
-
     def new_solver(self) -> Solver | None:
         """A solver if the game is solved, else None."""
 
@@ -298,78 +281,26 @@ class Game(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class GamePlugin:
-    """What the entry point `zerogames.games` names: a maker of games."""
+    """Everything that a game offers; an entry point of the group `zerogames.games` names it.
+
+    Listing the games and finding a net by its ending import the plugins, so a plugin imports
+    neither torch nor onnx: the functions below import what they need when they are called.
+    """
 
     name: str
+    """The game's name in identities, e.g. `go`."""
     title: str
     """As a person writes it; also the gymnasium id, e.g. `Connect4`."""
     options: type[Any]
     """A frozen dataclass with a default and a docstring for every field."""
-    create: Callable[[Any], Game]
-
-
-class BaseGame:
-    """Defaults that suit most games; a plugin overrides what it has to say more about."""
-
-    def __init__(self, name: str, options: Any) -> None:
-        self.name = name
-        self.options = options
-
-    @property
-    def identity(self) -> str:
-        """Name and non-default options."""
-        return format_identity(self.name, self.options)
-
-    @property
-    def patterns(self) -> Mapping[str, Pattern]:
-        """None of its own: full squares and random patterns only."""
-        return {}
-
-    def parse_net(self, name: str) -> "NetSpec":
-        """Read a name of the general form; see `zerogames.nets.names`."""
-        from zerogames.nets.names import parse_net_name
-
-        return parse_net_name(name, cast("Game", self))
-
-    @property
-    def default_net(self) -> str:
-        """A small residual net."""
-        return "res_3x3_4x32"
-
-    @property
-    def published_nets(self) -> "Sequence[PublishedTable]":
-        """None."""
-        return ()
-
-    def sensible_actions(self, state: State, net: "NetSpec | None" = None) -> Sequence[int] | None:
-        """All legal ones."""
-        return None
-
-    @property
-    def readers(self: Game) -> Mapping[str, GameReader]:
-        """The plain text form."""
-        from zerogames.data.text import read_text
-
-        return {"txt": lambda data: read_text(self, data)}
-
-    @property
-    def writers(self: Game) -> Mapping[str, GameWriter]:
-        """The plain text form."""
-        from zerogames.data.text import write_text
-
-        return {"txt": lambda record: write_text(self, record)}
-
-    @property
-    def chunk_writers(self) -> Mapping[str, tuple[str, ChunkWriter]]:
-        """None."""
-        return {}
-
-    def new_solver(self) -> Solver | None:
-        """None: most games are not solved."""
-        return None
-
-    def __repr__(self) -> str:
-        return f"<game {self.identity}>"
+    create: "Callable[[Any], Game]"
+    """Makes the game from its options."""
+    data: "Callable[[Any], GameData] | None" = None
+    """Takes the game; returns the data files that it reads and writes beside those of all games."""
+    net_formats: "Mapping[str, Callable[[Path], Model]]" = field(default_factory=dict)
+    """Readers of other programs' nets, by the ending of their files, e.g. `.pb.gz`."""
+    export_formats: "Mapping[str, Callable[[], ExportFormat]]" = field(default_factory=dict)
+    """Formats to export nets to, by the name users write; a function returns the format."""
 
 
 def play_actions(state: State, actions: Sequence[int]) -> State:

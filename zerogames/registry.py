@@ -12,8 +12,8 @@ GROUP = "zerogames.games"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
-    """Where a plugin comes from."""
+class PluginPackage:
+    """The installed package that offers a plugin."""
 
     distribution: str
     version: str
@@ -43,11 +43,16 @@ def get_plugin(name: str) -> GamePlugin:
     return plugin
 
 
-def get_source(name: str) -> Source:
-    """Tell which package offers the game called `name`."""
+def all_plugins() -> list[GamePlugin]:
+    """Load the plugins of all installed games, by name."""
+    return [get_plugin(name) for name in game_names()]
+
+
+def plugin_package(name: str) -> PluginPackage:
+    """Return the package that offers the game called `name`."""
     point = _entry_points()[name]
     found = point.dist
-    return Source(
+    return PluginPackage(
         distribution=found.name if found else "?",
         version=found.version if found else "?",
         target=point.value,

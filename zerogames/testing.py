@@ -11,6 +11,7 @@ import copy
 
 import numpy as np
 
+from zerogames.data.formats import get_game_data
 from zerogames.data.record import GameRecord
 from zerogames.errors import UserError
 from zerogames.game import Game, State
@@ -177,10 +178,11 @@ def _check_records(game: Game, state: State, actions: np.typing.NDArray[np.int32
         game=game.spec.identity, actions=actions, result=state.result, reason=state.end_reason
     )
     assert game.format_state(record.final_state(game)) == game.format_state(state)
-    for suffix, write in game.writers.items():
-        text = write(record)
-        if suffix not in game.readers:
+    data = get_game_data(game)
+    for name, writer in data.writers.items():
+        written = writer.write(record)
+        if name not in data.readers:
             continue
-        (again,) = game.readers[suffix](text.encode())
-        assert np.array_equal(again.actions, actions), f"{suffix}: the moves do not read back"
-        assert again.result == record.result, f"{suffix}: the result does not read back"
+        (again,) = data.readers[name](written)
+        assert np.array_equal(again.actions, actions), f"{name}: the moves do not read back"
+        assert again.result == record.result, f"{name}: the result does not read back"

@@ -19,6 +19,7 @@ import zerogames
 from zerogames.cli import main
 from zerogames.command_line import read_arguments
 from zerogames.data import GameRecord
+from zerogames.data.formats import get_game_data
 from zerogames.data.shard import read_shard, shard_paths
 from zerogames.search.settings import PoolSettings, search_preset
 
@@ -145,7 +146,7 @@ def test_the_command_makes_a_net_and_says_what_to_do_next(
     assert main(["info", "runs/connect4", "--export", "games.txt"]) == 0
     assert "5, 0 of them repeated" in capsys.readouterr().out
     game = zerogames.get_game("connect4")
-    assert len(list(game.readers["txt"]((tmp_path / "games.txt").read_bytes()))) == 5
+    assert len(list(get_game_data(game).readers["txt"]((tmp_path / "games.txt").read_bytes()))) == 5
 
 
 def test_presets_and_overrides() -> None:

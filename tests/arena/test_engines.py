@@ -13,6 +13,7 @@ from zerogames.arena.event import Conditions, Event
 from zerogames.arena.match_folder import MatchFolder, StoredGame
 from zerogames.arena.openings import BOOKS, OpeningList, load_openings
 from zerogames.arena.runner import event_tally, run_event
+from zerogames.data.formats import get_game_data
 from zerogames.errors import UserError
 from zerogames.registry import get_game
 
@@ -134,7 +135,7 @@ def test_gnugo_beats_random_and_the_sgf_reads_back(tmp_path: Path) -> None:
     _, games = play(tmp_path, [gnugo(1), "random"], game=identity, games=2, openings="none")
     assert [(one.loser, one.fault) for one in games] == [("random", None)] * 2
     game = get_game(identity)
-    records = list(game.readers["sgf"]((tmp_path / "games.sgf").read_bytes()))
+    records = list(get_game_data(game).readers["sgf"]((tmp_path / "games.sgf").read_bytes()))
     assert [record.result for record in records] == [one.result for one in games]
     for record, stored in zip(records, games, strict=True):
         assert record.actions.tolist() == stored.actions

@@ -6,6 +6,7 @@ import pytest
 
 from zerogames.arena.openings import load_openings
 from zerogames.arena.schedule import schedule
+from zerogames.data.formats import get_game_data
 from zerogames.errors import UserError
 from zerogames.registry import get_game
 
@@ -56,7 +57,7 @@ def test_openings_come_from_files(tmp_path: Path) -> None:
     positions.write_text("6/6/2ox2/2xo2/6/6 x\n\n")
     with pytest.raises(UserError, match=r"start\.fen, line 1"):
         load_openings(str(positions), game)  # not four fields
-    text = game.writers["txt"]
+    text = get_game_data(game).writers["txt"]
     from zerogames.data.record import GameRecord
 
     record = GameRecord(
@@ -65,7 +66,7 @@ def test_openings_come_from_files(tmp_path: Path) -> None:
         result=None,
     )
     games = tmp_path / "lines.txt"
-    games.write_text(text(record) * 2)
+    games.write_bytes(text.write(record) * 2)
     openings = load_openings(str(games), game, plies=3)
     assert openings[0].actions == openings[1].actions == tuple(record.actions[:3])
     with pytest.raises(UserError, match="no file"):

@@ -19,6 +19,7 @@ from zerogames.arena.openings import Opening
 from zerogames.arena.random_player import RandomPlayer
 from zerogames.arena.runner import event_tally, run_event
 from zerogames.arena.sprt import Sprt
+from zerogames.data.formats import get_game_data
 from zerogames.errors import UserError
 from zerogames.registry import get_game
 
@@ -114,7 +115,8 @@ def test_a_killed_match_loses_no_finished_game(tmp_path: Path) -> None:
     report = json.loads((tmp_path / "report.json").read_text())
     wdl = report["pairings"][0]["wdl"]
     assert wdl["wins"] + wdl["draws"] + wdl["losses"] == wanted
-    records = list(get_game("connect4").readers["txt"]((tmp_path / "games.txt").read_bytes()))
+    readers = get_game_data(get_game("connect4")).readers
+    records = list(readers["txt"]((tmp_path / "games.txt").read_bytes()))
     assert len(records) == wanted
 
 

@@ -15,7 +15,9 @@ import numpy as np
 import pydantic
 
 from zerogames.arena.results import Outcome
-from zerogames.atomic import write_text_atomically
+from zerogames.atomic import write_bytes_atomically, write_text_atomically
+from zerogames.data.formats import get_game_data
+from zerogames.data.header import GameHeader
 from zerogames.data.record import GameRecord
 from zerogames.errors import UserError
 from zerogames.game import Game
@@ -23,7 +25,6 @@ from zerogames.runs.folder import read_table
 from zerogames.runs.lock import LockedFolder
 
 SCHEMA = 1
-_PREFERRED_FORMATS = ("pgn", "sgf")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,20 +61,16 @@ class StoredGame:
 
     def record(self, game: Game, *, event: str, round: str, control: str) -> GameRecord:
         """The record that the game's writers take."""
-        day = self.date[:10]
-        if "sgf" in game.writers:
-            tags = {"EV": event, "DT": day, "RO": round, "PB": self.first, "PW": self.second}
-        else:
-            tags = {
-                "Event": event,
-                "Site": "?",
-                "Date": day.replace("-", "."),
-                "Round": round,
-                "White": self.first,
-                "Black": self.second,
-                "TimeControl": control,
-                "Opening": self.opening,
-            }
+        header = GameHeader(
+            first=self.first,
+            second=self.second,
+            event=event,
+            site="?",
+            date=self.date[:10],
+            round=round,
+            control=control,
+            opening=self.opening,
+        )
         reason = f"{self.reason}: {self.fault_detail}" if self.fault_detail else self.reason
         return GameRecord(
             game=game.spec.identity,
@@ -81,7 +78,7 @@ class StoredGame:
             actions=np.array(self.actions, np.int32),
             result=self.result,
             reason=reason,
-            tags=tags,
+            tags=get_game_data(game).tags(header),
             comments=self.comments,
         )
 
@@ -96,10 +93,7 @@ class MatchFolder(LockedFolder):
         """Open a folder; one of another event is refused and left as it is."""
         super().__init__(path)
         self._game, self._control = game, control
-        self._format = next(
-            (name for name in _PREFERRED_FORMATS if name in game.writers),
-            next(iter(game.writers), ""),
-        )
+        self._writer = next(iter(get_game_data(game).writers.values()))
         self._file: TextIO | None = None
         with self.released_on_error():
             self._check_identity(identity)
@@ -120,9 +114,8 @@ class MatchFolder(LockedFolder):
         self._file.flush()
         os.fsync(self._file.fileno())
         self.games.append(stored)
-        if self._format:
-            with self._records_path.open("a", encoding="utf-8") as file:
-                file.write(self._text(stored, len(self.games)))
+        with self._records_path.open("ab") as file:
+            file.write(self._record(stored, len(self.games)))
 
     def close(self) -> None:
         """Let another process have the folder."""
@@ -141,7 +134,7 @@ class MatchFolder(LockedFolder):
 
     @property
     def _records_path(self) -> Path:
-        return self.path / f"games.{self._format}"
+        return self.path / f"games{self._writer.suffix}"
 
     def _check_identity(self, identity: Mapping[str, Any]) -> None:
         before = read_table(self.path / "event.json")
@@ -158,15 +151,15 @@ class MatchFolder(LockedFolder):
                 )
 
     def _rewrite_records(self) -> None:
-        if self._format and self.games:
-            texts = (self._text(one, number) for number, one in enumerate(self.games, start=1))
-            write_text_atomically(self._records_path, "".join(texts))
+        if self.games:
+            games = (self._record(one, number) for number, one in enumerate(self.games, start=1))
+            write_bytes_atomically(self._records_path, b"".join(games))
 
-    def _text(self, stored: StoredGame, number: int) -> str:
+    def _record(self, stored: StoredGame, number: int) -> bytes:
         record = stored.record(
             self._game, event=self.path.name, round=str(number), control=self._control
         )
-        return self._game.writers[self._format](record).rstrip("\n") + "\n\n"
+        return self._writer.write(record).rstrip(b"\n") + b"\n\n"
 
 
 def _parse(lines: Iterable[bytes], path: Path) -> Iterable[StoredGame]:

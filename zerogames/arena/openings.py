@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from zerogames.data.formats import RecordReader, get_game_data
 from zerogames.errors import UserError
 from zerogames.game import Game, State
 
@@ -121,10 +122,10 @@ def _read_file(path: Path, game: Game, plies: int) -> list[Opening]:
     suffix = path.suffix.removeprefix(".").lower()
     if suffix in ("epd", "fen"):
         openings = _read_positions(path, game)
-    elif suffix in game.readers:
-        openings = _read_games(path, game, suffix)
+    elif suffix in (readers := get_game_data(game).readers):
+        openings = _read_games(path, game, readers[suffix])
     else:
-        known = ", ".join(["epd", "fen", *game.readers])
+        known = ", ".join(["epd", "fen", *readers])
         raise UserError(f"openings of {game.spec.name} are files of type {known}, not '{path}'")
     openings = [_cut(one, plies) for one in openings]
     if not openings:
@@ -150,9 +151,9 @@ def _read_positions(path: Path, game: Game) -> list[Opening]:
     return openings
 
 
-def _read_games(path: Path, game: Game, suffix: str) -> list[Opening]:
+def _read_games(path: Path, game: Game, reader: RecordReader) -> list[Opening]:
     openings = []
-    for number, record in enumerate(game.readers[suffix](path.read_bytes()), start=1):
+    for number, record in enumerate(reader(path.read_bytes()), start=1):
         if record.game != game.spec.identity:
             raise UserError(
                 f"{path}: game {number} is '{record.game}', the match is '{game.spec.identity}'"

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from zerogames.atomic import write_bytes_atomically, write_text_atomically
+from zerogames.atomic import write_bytes_atomically
 from zerogames.data import GameRecord
+from zerogames.data.formats import get_game_data
 from zerogames.data.shard import read_shard, shard_paths
 from zerogames.data.statistics import RecordStatistics
 from zerogames.errors import UserError, unknown_name
@@ -61,26 +62,26 @@ class _Exporter:
         self.games = 0
         self._path = path
         self._format = path.suffix.removeprefix(".")
-        self._texts: list[str] = []
+        self._texts: list[bytes] = []
 
     def add(self, records: Sequence[GameRecord]) -> None:
         for record in records:
             game = get_game(record.game)
-            if self._format in game.writers:
-                self._texts.append(game.writers[self._format](with_search_comments(record)))
-            elif self._format in game.chunk_writers:
-                suffix, write = game.chunk_writers[self._format]
+            writers = get_game_data(game).writers
+            if self._format not in writers:
+                raise unknown_name(f"record format of {game.spec.name}", self._format, writers)
+            writer = writers[self._format]
+            if writer.one_per_file:
                 self._path.mkdir(parents=True, exist_ok=True)
-                name = self._path / f"game_{self.games:06d}{suffix}"
-                write_bytes_atomically(name, write(record))
+                name = self._path / f"game_{self.games:06d}{writer.suffix}"
+                write_bytes_atomically(name, writer.write(record))
             else:
-                known = [*game.writers, *game.chunk_writers]
-                raise unknown_name(f"record format of {game.spec.name}", self._format, known)
+                self._texts.append(writer.write(with_search_comments(record)))
             self.games += 1
 
     def close(self) -> None:
         if self._texts:
-            write_text_atomically(self._path, "\n".join(self._texts))
+            write_bytes_atomically(self._path, b"\n".join(self._texts))
 
 
 def with_search_comments(record: GameRecord) -> GameRecord:

@@ -51,7 +51,8 @@ class Convert(DataOptions):
     """Write the games as shards or in a format of another program."""
 
     to: str = "shards"
-    """`shards`, or what the game's plugin writes: chess `lc0` (V6 chunks, one file a game)."""
+    """`shards`, or a format that the game writes, with one game in each file: `lc0` (V6 chunks) and
+    `pgn` for chess, `sgf` for Go, `txt` for every game."""
     out: Path
     """A new folder."""
     games_per_shard: int = 1000

@@ -10,9 +10,10 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from zerogames.data.formats import get_game_data
 from zerogames.game import Game, GamePlugin
 from zerogames.identity import format_value, split_identity
-from zerogames.registry import Source, game_names, get_game, get_plugin, get_source
+from zerogames.registry import PluginPackage, game_names, get_game, get_plugin, plugin_package
 
 COMMON_KERNELS = ("3x3", "5x5", "rng")
 
@@ -47,7 +48,7 @@ def _table(names: Sequence[str]) -> Table:
     for heading in ("name", "options", "actions", "planes", "kernels", "heads", "from"):
         table.add_column(heading, overflow="fold")
     for name in names:
-        game, plugin, source = get_game(name), get_plugin(name), get_source(name)
+        game, plugin, package = get_game(name), get_plugin(name), plugin_package(name)
         options = ", ".join(option.short for option in _options(plugin)) or "-"
         table.add_row(
             name,
@@ -56,7 +57,7 @@ def _table(names: Sequence[str]) -> Table:
             "x".join(map(str, game.spec.observation_shape)),
             " ".join(["".join(game.patterns), *COMMON_KERNELS]).strip(),
             f"{', '.join(game.heads.policy)}; {', '.join(game.heads.value)}",
-            f"{source.distribution} {source.version}",
+            f"{package.distribution} {package.version}",
         )
     return table
 
@@ -78,10 +79,11 @@ def _show(console: Console, game: Game, plugin: GamePlugin) -> None:
     table.add_row("value heads", ", ".join(game.heads.value))
     table.add_row("auxiliary heads", ", ".join(game.heads.auxiliary) or "-")
     table.add_row("symmetries", ", ".join(symmetry.name for symmetry in game.symmetries))
-    table.add_row("reads", ", ".join(game.readers) or "-")
-    table.add_row("writes", ", ".join(game.writers) or "-")
+    data = get_game_data(game)
+    table.add_row("reads", ", ".join(data.readers))
+    table.add_row("writes", ", ".join(data.writers))
     table.add_row("longest game", f"{spec.max_plies} plies")
-    table.add_row("from", _source(get_source(spec.name)))
+    table.add_row("from", _package(plugin_package(spec.name)))
     console.print(table)
     state = game.initial_state()
     console.print(f"start: {game.format_state(state)}", highlight=False, soft_wrap=True)
@@ -93,8 +95,8 @@ def _kernels(game: Game) -> str:
     return ", ".join([*own, *COMMON_KERNELS])
 
 
-def _source(source: Source) -> str:
-    return f"{source.distribution} {source.version} ({source.target.partition(':')[0]})"
+def _package(package: PluginPackage) -> str:
+    return f"{package.distribution} {package.version} ({package.target.partition(':')[0]})"
 
 
 @dataclasses.dataclass(frozen=True)

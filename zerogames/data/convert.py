@@ -36,7 +36,7 @@ def convert(
 
     Args:
         source: The games.
-        target: `shards`, or a format that the game's plugin writes, such as `lc0`.
+        target: `shards`, or a format that the game writes, such as `lc0`; one file a game.
         folder: Where to; must be empty or not there.
         games_per_shard: Games in one shard.
         advance: Called with the number of games so far.

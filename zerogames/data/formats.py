@@ -1,24 +1,24 @@
 """What a kind of data file is: how it is recognised, cut into pieces and read.
 
-A plugin offers its kinds through the entry-point group `zerogames.data`: an entry named like the
-game, that names a function from a `Game` to a `GameData`. Shards are read for every game.
+A plugin offers its kinds as `GamePlugin.data`, a function from its game to a `GameData`. Shards and
+the plain text form are read and written for every game.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.data.files import DataFile
+from zerogames.data.header import GameHeader, pgn_tags
 from zerogames.data.problems import Problems
 from zerogames.data.record import GameRecord
+from zerogames.data.text import read_text, write_text
 from zerogames.game import Game, State
-
-GROUP = "zerogames.data"
+from zerogames.registry import game_names, get_plugin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,13 +97,25 @@ class DataFormat(Protocol):
         """Read a block. Broken games go to `context.problems`; a broken block raises."""
 
 
+RecordReader = Callable[[bytes], Iterator[GameRecord]]
+"""Reads the games of a file; raises `UserError` for what it cannot read."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class FileWriter:
-    """Writes a game as a file of another program."""
+class RecordWriter:
+    """Writes games as other programs read them."""
 
     suffix: str
+    """What files end in, e.g. `.pgn`."""
     write: Callable[[GameRecord], bytes]
-    """Raises `UserError` for a game that cannot be written."""
+    """Writes one game; raises `UserError` if that is impossible."""
+    one_per_file: bool = False
+    """Whether a file holds one game, or many, one after another."""
+
+
+def text_writer(suffix: str, write: Callable[[GameRecord], str]) -> RecordWriter:
+    """Make a writer from a function that writes a game as text."""
+    return RecordWriter(suffix=suffix, write=lambda record: write(record).encode())
 
 
 EndNumbers = Callable[[State], Mapping[str, NDArray[np.float32]] | None]
@@ -113,24 +125,30 @@ in the first player's view; None if it was not played to its end."""
 
 @dataclass(frozen=True, kw_only=True)
 class GameData:
-    """What a plugin knows about data."""
+    """The data files of a game."""
 
     formats: Sequence[DataFormat] = ()
-    writers: Mapping[str, FileWriter] = field(default_factory=dict)
-    """By the name users write, e.g. `lc0`."""
+    """Kinds of files that hold training data, read block by block."""
+    readers: Mapping[str, RecordReader] = field(default_factory=dict)
+    """Readers of whole files by their ending, e.g. `pgn`."""
+    writers: Mapping[str, RecordWriter] = field(default_factory=dict)
+    """By the name users write, e.g. `pgn` or `lc0`; the game's usual one first."""
+    tags: Callable[[GameHeader], Mapping[str, str]] = pgn_tags
+    """The tags of a record, by the names that the usual writer has for them."""
     end: EndNumbers | None = None
     """For games whose players take turns without exception."""
 
 
 def get_game_data(game: Game) -> GameData:
-    """What the plugin of `game` offers, with what every game has."""
+    """Return what the plugin of `game` reads and writes, and what every game does."""
     from zerogames.data.shard_format import ShardFormat
 
-    point = _entry_points().get(game.spec.name)
-    found: GameData = point.load()(game) if point is not None else GameData()
-    return replace(found, formats=(ShardFormat(), *found.formats))
-
-
-@cache
-def _entry_points() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+    name = game.spec.name
+    offer = get_plugin(name).data if name in game_names() else None
+    found = offer(game) if offer is not None else GameData()
+    return replace(
+        found,
+        formats=(ShardFormat(), *found.formats),
+        readers={**found.readers, "txt": partial(read_text, game)},
+        writers={**found.writers, "txt": text_writer(".txt", partial(write_text, game))},
+    )

@@ -1,25 +1,23 @@
 """The formats a net can be exported to.
 
-A format is an `ExportFormat`. Games offer their own through the entry-point group
-`zerogames.export_formats`: an entry named like the format that names one.
+A format is an `ExportFormat`. Games offer their own as `GamePlugin.export_formats`.
 """
 
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from zerogames.errors import UserError, unknown_name
 from zerogames.export.request import ExportOptions, ExportReport, ExportRequest
+from zerogames.registry import all_plugins, get_game
 
 if TYPE_CHECKING:
     from zerogames.game import Game
     from zerogames.nets.model import Model
 
-GROUP = "zerogames.export_formats"
 BUILT_IN = {
     "onnx": "zerogames.export.onnx_format",
     "tensorrt": "zerogames.export.tensorrt_format",
@@ -47,17 +45,21 @@ class ExportFormat:
 
 def format_names() -> list[str]:
     """All formats."""
-    return [*BUILT_IN, *(point.name for point in entry_points(group=GROUP))]
+    return [*BUILT_IN, *_plugin_formats()]
+
+
+def _plugin_formats() -> dict[str, Callable[[], ExportFormat]]:
+    return {name: load for plugin in all_plugins() for name, load in plugin.export_formats.items()}
 
 
 def find_format(name: str) -> ExportFormat:
     """Load a format; an unknown name is a `UserError` with the known ones."""
     if name in BUILT_IN:
         return cast(ExportFormat, importlib.import_module(BUILT_IN[name]).FORMAT)
-    for point in entry_points(group=GROUP):
-        if point.name == name:
-            return cast(ExportFormat, point.load())
-    raise unknown_name("format", name, format_names())
+    formats = _plugin_formats()
+    if name not in formats:
+        raise unknown_name("format", name, format_names())
+    return formats[name]()
 
 
 def export_net(
@@ -82,7 +84,6 @@ def export_net(
     """
     from zerogames.nets.file import describe_net, load_net
     from zerogames.nets.foreign import resolve_net
-    from zerogames.registry import get_game
 
     chosen, options = _check_options(format, options or ExportOptions())
     if isinstance(game, str):

@@ -72,13 +72,15 @@ def read_games(path: str | Path, game: Game | str) -> "Iterator[GameRecord]":
     Raises:
         UserError: with the name of a file that cannot be read.
     """
+    from zerogames.data.formats import get_game_data
     from zerogames.data.sources import Source
 
     game = get_game(game) if isinstance(game, str) else game
     path = Path(path)
     form = path.suffix.removeprefix(".")
-    if form in game.readers and path.is_file():
-        yield from game.readers[form](path.read_bytes())
+    readers = get_game_data(game).readers
+    if form in readers and path.is_file():
+        yield from readers[form](path.read_bytes())
         return
     for found in Source([path], game, on_problem="stop").games():
         yield found.record()
@@ -95,7 +97,8 @@ def write_games(path: str | Path, records: "Iterable[GameRecord]") -> int:
     Returns:
         The number of games.
     """
-    from zerogames.atomic import write_text_atomically
+    from zerogames.atomic import write_bytes_atomically
+    from zerogames.data.formats import get_game_data
     from zerogames.data.shard import SUFFIX, write_shard
 
     path, games = Path(path), list(records)
@@ -104,10 +107,11 @@ def write_games(path: str | Path, records: "Iterable[GameRecord]") -> int:
         return len(games)
     texts = []
     for record in games:
-        writers = get_game(record.game).writers
+        writers = get_game_data(get_game(record.game)).writers
         form = path.suffix.removeprefix(".")
-        if form not in writers:
-            raise unknown_name(f"record format of {record.game}", form, [*writers, SUFFIX[1:]])
-        texts.append(writers[form](record))
-    write_text_atomically(path, "\n".join(texts))
+        if form not in writers or writers[form].one_per_file:
+            known = [name for name, writer in writers.items() if not writer.one_per_file]
+            raise unknown_name(f"record format of {record.game}", form, [*known, SUFFIX[1:]])
+        texts.append(writers[form].write(record))
+    write_bytes_atomically(path, b"\n".join(texts))
     return len(games)

@@ -1,9 +1,9 @@
 """The kinds of heads by name; needs no torch. Games add policy heads through `Heads.kinds`."""
 
-import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from zerogames.errors import unknown_name
 from zerogames.game import Game, PolicyKind
@@ -12,11 +12,18 @@ from zerogames.nets.spec import NetSpec
 if TYPE_CHECKING:
     from zerogames.nets.heads import PolicyHead
 
+
+def _heads() -> ModuleType:
+    from zerogames.nets import heads
+
+    return heads
+
+
 POLICY_KINDS = (
-    PolicyKind(name="dense", head="zerogames.nets.heads:DensePolicy"),
-    PolicyKind(name="conv", head="zerogames.nets.heads:ConvPolicy", any_board=True),
-    PolicyKind(name="points", head="zerogames.nets.heads:PointsPolicy", any_board=True),
-    PolicyKind(name="az", head="zerogames.nets.heads:AlphaZeroPolicy"),
+    PolicyKind(name="dense", load=lambda: _heads().DensePolicy),
+    PolicyKind(name="conv", load=lambda: _heads().ConvPolicy, any_board=True),
+    PolicyKind(name="points", load=lambda: _heads().PointsPolicy, any_board=True),
+    PolicyKind(name="az", load=lambda: _heads().AlphaZeroPolicy),
 )
 """The policy heads that every game's nets may have."""
 
@@ -50,7 +57,7 @@ def find_policy(spec: NetSpec, game: Game) -> "type[PolicyHead]":
     kinds = policy_kinds(game)
     if spec.policy not in kinds:
         raise unknown_name(f"policy head of {game.spec.name}", spec.policy, kinds)
-    return cast("type[PolicyHead]", pkgutil.resolve_name(kinds[spec.policy].head))
+    return kinds[spec.policy].load()
 
 
 def serves_any_board(spec: NetSpec, game: Game) -> bool:

@@ -246,7 +246,7 @@ class Dialogue:
 
     def _save(self, rest: str) -> None:
         if not rest:
-            formats = ", ".join(self._table.game.writers)
+            formats = ", ".join(self._table.writers)
             raise UserError(f"save FILE: give the file a name; formats: {formats}.")
         self._say(f"Saved as {self._table.save(rest)}.")
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from zerogames.atomic import write_text_atomically
+from zerogames.atomic import write_bytes_atomically
+from zerogames.data.formats import RecordWriter, get_game_data
+from zerogames.data.header import GameHeader
 from zerogames.data.record import GameRecord
 from zerogames.errors import UserError
 from zerogames.game import Game, State
@@ -96,16 +98,18 @@ class Table:
             actions=np.array(self.actions, np.int32),
             result=self.result,
             reason=self.reason,
-            tags={"White": names[0], "Black": names[1]} if self._is_chess_like() else {},
+            tags=get_game_data(self.game).tags(GameHeader(first=names[0], second=names[1])),
         )
 
-    def _is_chess_like(self) -> bool:
-        """PGN's tags name the first player White."""
-        return "pgn" in self.game.writers
+    @property
+    def writers(self) -> dict[str, RecordWriter]:
+        """Those that write a game as text, by the endings of files."""
+        writers = get_game_data(self.game).writers
+        return {name: writer for name, writer in writers.items() if not writer.one_per_file}
 
     def save(self, text: str) -> Path:
         """Write the game; the ending decides the format, the game's own by default."""
-        writers = self.game.writers
+        writers = self.writers
         path = Path(text)
         if not path.suffix:
             path = path.with_suffix("." + next(iter(writers)))
@@ -118,7 +122,7 @@ class Table:
         if not path.parent.is_dir():
             raise UserError(f"{path}: there is no folder {path.parent}")
         try:
-            write_text_atomically(path, writer(self.record()))
+            write_bytes_atomically(path, writer.write(self.record()))
         except OSError as error:
             raise UserError(f"{path}: {error.strerror or error}") from None
         return path

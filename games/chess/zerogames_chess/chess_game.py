@@ -1,26 +1,21 @@
 """The plugin: what the framework knows of chess."""
 
-import gzip
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import chess
 import numpy as np
 import pydantic
 from numpy.typing import NDArray
 from zerogames_kernels import Pattern
 
+from zerogames.base_game import BaseGame
 from zerogames.errors import UserError
 from zerogames.game import (
-    BaseGame,
-    ChunkWriter,
     Encoding,
-    GameReader,
     GameSpec,
-    GameWriter,
     Heads,
     PolicyKind,
     PolicyMap,
@@ -32,12 +27,15 @@ from zerogames.nets.published import PublishedTable
 from zerogames.nets.spec import NetSpec
 from zerogames_chess import _native
 from zerogames_chess.patterns import PATTERNS
-from zerogames_chess.pgn import read_pgn, write_pgn
-from zerogames_chess.picture import ChessPicture
+
+if TYPE_CHECKING:
+    from zerogames.nets.heads import PolicyHead
+    from zerogames_chess.picture import ChessPicture
 
 NUM_ACTIONS = 1858
 STANDARD_START = 518
 """The usual array among the 960."""
+_STANDARD_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 CONV_PLANES = 80
 """The convolutional policy head's planes, of which 73 mean moves."""
 ATTENTION_PLANES = 67
@@ -86,8 +84,7 @@ class Chess(BaseGame):
     def __init__(self, options: ChessOptions) -> None:
         super().__init__("chess", options)
         self.chess960 = options.variant == "960"
-        start = chess.Board.from_chess960_pos(options.start)
-        self._start_fen = start.fen()
+        self._start_fen = _start_fen(options.start)
         self.encodings: Mapping[str, Encoding] = {
             "lc0-classic": Encoding(
                 name="lc0-classic",
@@ -122,11 +119,7 @@ class Chess(BaseGame):
                 "conv": _policy_map(CONV_PLANES, _native.conv_policy_map()),
                 "attention": _policy_map(ATTENTION_PLANES, _native.attention_policy_map()),
             },
-            kinds=(
-                PolicyKind(
-                    name="attention", head="zerogames_chess.attention_policy:AttentionPolicy"
-                ),
-            ),
+            kinds=(PolicyKind(name="attention", load=_attention_policy),),
         )
 
     @property
@@ -150,23 +143,6 @@ class Chess(BaseGame):
         """Read a net's name; the rule-50 counter is divided by 99 as in Lc0's training."""
         return parse_net_name(name, self, input_scales={"lc0-classic": ((109, 1 / 99),)})
 
-    @property
-    def readers(self) -> Mapping[str, GameReader]:
-        """PGN, and the plain text form."""
-        return {"pgn": read_pgn, **super().readers}
-
-    @property
-    def writers(self) -> Mapping[str, GameWriter]:
-        """PGN, and the plain text form."""
-        return {"pgn": write_pgn, **super().writers}
-
-    @property
-    def chunk_writers(self) -> Mapping[str, tuple[str, ChunkWriter]]:
-        """Lc0's training chunks, version 6."""
-        from zerogames_chess.data.chunks import write_chunk
-
-        return {"lc0": (".gz", lambda record: gzip.compress(write_chunk(record), mtime=0))}
-
     def initial_state(self) -> State:
         """The start position, in Chess960 the one with the number `start`."""
         return _native.State.from_fen(self._start_fen, self.chess960)
@@ -186,6 +162,8 @@ class Chess(BaseGame):
             return native.parse_uci(text)
         if native.result is not None:
             raise UserError(f"the game is over: {native.end_reason}")
+        import chess
+
         board = chess.Board(native.fen, chess960=native.chess960)
         try:
             move = board.parse_san(text)
@@ -201,9 +179,25 @@ class Chess(BaseGame):
         """The move as UCI; castling is e1g1, in Chess960 king takes rook."""
         return _native_state(state).uci(action)
 
-    def render(self, state: State, *, last_action: int | None = None) -> ChessPicture:
+    def render(self, state: State, *, last_action: int | None = None) -> "ChessPicture":
         """The board from White's side, with the last move and a check marked."""
+        from zerogames_chess.picture import ChessPicture
+
         return ChessPicture(_native_state(state), last_action)
+
+
+def _attention_policy() -> "type[PolicyHead]":
+    from zerogames_chess.attention_policy import AttentionPolicy
+
+    return AttentionPolicy
+
+
+def _start_fen(number: int) -> str:
+    if number == STANDARD_START:
+        return _STANDARD_FEN
+    import chess
+
+    return chess.Board.from_chess960_pos(number).fen()
 
 
 def _policy_map(planes: int, meaning: NDArray[np.int32]) -> PolicyMap:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from zerogames.base_game import BaseGame
 from zerogames.errors import UserError
-from zerogames.game import BaseGame, Encoding, GameSpec, Heads, State, Symmetry
+from zerogames.game import Encoding, GameSpec, Heads, State, Symmetry
 from zerogames.picture import BoardPicture, Piece
 from zerogames_classics import _native
 from zerogames_classics.connect4_solver import Connect4Solver

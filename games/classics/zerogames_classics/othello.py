@@ -6,8 +6,9 @@ from typing import Literal
 
 import numpy as np
 
+from zerogames.base_game import BaseGame
 from zerogames.errors import UserError
-from zerogames.game import BaseGame, Encoding, GameSpec, Heads, PolicyMap, State, Symmetry
+from zerogames.game import Encoding, GameSpec, Heads, PolicyMap, State, Symmetry
 from zerogames.picture import BoardPicture, Piece
 from zerogames.symmetry import square_symmetries
 from zerogames_classics import _native

@@ -2,21 +2,18 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from zerogames_kernels import Pattern
 
+from zerogames.base_game import BaseGame
 from zerogames.errors import UserError
 from zerogames.game import (
-    BaseGame,
     Encoding,
     EndTarget,
-    GameReader,
     GameSpec,
-    GameWriter,
     Heads,
     PolicyMap,
     State,
@@ -30,7 +27,6 @@ from zerogames_go import _native
 from zerogames_go.options import GoOptions, native_rules
 from zerogames_go.paper_nets import is_paper_name, parse_paper_name
 from zerogames_go.patterns import PATTERNS
-from zerogames_go.sgf import read_sgf, write_sgf
 
 COLUMN_LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 """The letter I is skipped."""
@@ -141,16 +137,6 @@ class Go(BaseGame):
     def default_net(self) -> str:
         """A small net of depthwise blocks."""
         return "mob_3x3_4x48"
-
-    @property
-    def readers(self) -> Mapping[str, GameReader]:
-        """SGF of any board size, and the plain text form."""
-        return {"sgf": partial(read_sgf, options=self.options), **super().readers}
-
-    @property
-    def writers(self) -> Mapping[str, GameWriter]:
-        """SGF and the plain text form."""
-        return {"sgf": write_sgf, **super().writers}
 
     def initial_state(self) -> State:
         """The empty board, Black to move; with a handicap its stones, White to move."""

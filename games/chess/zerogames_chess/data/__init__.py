@@ -2,7 +2,7 @@
 
 import gzip
 
-from zerogames.data.formats import FileWriter, GameData
+from zerogames.data.formats import GameData, RecordWriter, text_writer
 from zerogames.data.record import GameRecord
 from zerogames.game import Game
 from zerogames_chess.data.chunks import ChunkFormat, write_chunk
@@ -12,10 +12,16 @@ __all__ = ["ChunkFormat", "PgnFormat", "game_data", "write_chunk"]
 
 
 def game_data(game: Game) -> GameData:
-    """What `zerogames.data` reads for chess."""
+    """Return the files of chess: PGN, and Lc0's chunks, which are written in version 6."""
+    from zerogames_chess.pgn import read_pgn, write_pgn  # it imports this package
+
     return GameData(
         formats=(ChunkFormat(), PgnFormat()),
-        writers={"lc0": FileWriter(suffix=".gz", write=_packed_chunk)},
+        readers={"pgn": read_pgn},
+        writers={
+            "pgn": text_writer(".pgn", write_pgn),
+            "lc0": RecordWriter(suffix=".gz", write=_packed_chunk, one_per_file=True),
+        },
     )
 
 

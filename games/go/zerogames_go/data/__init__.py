@@ -1,18 +1,22 @@
 """Go data: Leela Zero, ELF OpenGo, Golois and SGF."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zerogames.data.formats import GameData
-from zerogames.game import Game, State
+from zerogames.data.formats import GameData, text_writer
+from zerogames.data.header import GameHeader
+from zerogames.game import State
 from zerogames_go import _native
 from zerogames_go.data.elf import ElfFormat
 from zerogames_go.data.golois import GoloisFormat
 from zerogames_go.data.leela import LeelaBinaryFormat, LeelaDebugFormat, LeelaTextFormat
 from zerogames_go.data.sgf import SgfFormat
+from zerogames_go.go import Go
+from zerogames_go.sgf import read_sgf, write_sgf
 
 __all__ = [
     "ElfFormat",
@@ -25,8 +29,8 @@ __all__ = [
 ]
 
 
-def game_data(game: Game) -> GameData:
-    """What `zerogames.data` reads for Go."""
+def game_data(game: Go) -> GameData:
+    """Return the files of Go; SGF of any board size."""
     return GameData(
         formats=(
             LeelaTextFormat(),
@@ -36,8 +40,23 @@ def game_data(game: Game) -> GameData:
             GoloisFormat(),
             SgfFormat(),
         ),
+        readers={"sgf": partial(read_sgf, options=game.options)},
+        writers={"sgf": text_writer(".sgf", write_sgf)},
+        tags=sgf_tags,
         end=end_numbers,
     )
+
+
+def sgf_tags(header: GameHeader) -> dict[str, str]:
+    """Return the tags by their names in SGF."""
+    tags = {
+        "EV": header.event,
+        "DT": header.date,
+        "RO": header.round,
+        "PB": header.first,
+        "PW": header.second,
+    }
+    return {name: value for name, value in tags.items() if value is not None}
 
 
 def end_numbers(state: State) -> Mapping[str, NDArray[np.float32]] | None:
