@@ -1,7 +1,8 @@
 """Searching one position with a net, with limits and clocks: the engine of all players."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from zerogames.lazy import import_on_use
 
 if TYPE_CHECKING:
     from zerogames.engine.clock import TimeBudget, TimeLeft, TimeManager, move_time_budget
@@ -9,14 +10,18 @@ if TYPE_CHECKING:
     from zerogames.engine.net_engine import EngineSettings, NetEngine
     from zerogames.engine.score import centipawns
     from zerogames.engine.thought import MoveThought, Thought
-
-_MODULES = {
-    "clock": ("TimeBudget", "TimeLeft", "TimeManager", "move_time_budget"),
-    "limits": ("ThinkLimits",),
-    "net_engine": ("EngineSettings", "NetEngine"),
-    "score": ("centipawns",),
-    "thought": ("MoveThought", "Thought"),
-}
+else:
+    # Clocks and limits are used without a net; the compiled search is loaded with the engine.
+    __getattr__, __dir__ = import_on_use(
+        __name__,
+        {
+            "clock": ("TimeBudget", "TimeLeft", "TimeManager", "move_time_budget"),
+            "limits": ("ThinkLimits",),
+            "net_engine": ("EngineSettings", "NetEngine"),
+            "score": ("centipawns",),
+            "thought": ("MoveThought", "Thought"),
+        },
+    )
 
 __all__ = [
     "EngineSettings",
@@ -30,11 +35,3 @@ __all__ = [
     "centipawns",
     "move_time_budget",
 ]
-
-
-def __getattr__(name: str) -> object:
-    # Clocks and limits are used without a net; the compiled search is loaded with the engine.
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"zerogames.engine.{module}"), name)
-    raise AttributeError(f"module 'zerogames.engine' has no attribute '{name}'")

@@ -9,7 +9,7 @@ from zerogames.evaluate.opening import (
     open_evaluator,
 )
 from zerogames.evaluate.plain import ConstantEvaluator, RandomEvaluator
-from zerogames.evaluate.position import StateEvaluation, evaluate_state
+from zerogames.evaluate.position import StateEvaluation, evaluate_states
 from zerogames.nets.evaluation import Evaluation
 
 __all__ = [
@@ -24,6 +24,6 @@ __all__ = [
     "RandomEvaluator",
     "StateEvaluation",
     "check_precision",
-    "evaluate_state",
+    "evaluate_states",
     "open_evaluator",
 ]

@@ -1,6 +1,6 @@
-"""What a net says of one position, without search."""
+"""What a net says of positions, without search."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,15 +21,20 @@ class StateEvaluation:
     """Plies to the end of the game; None for a net that does not estimate them."""
 
 
-def evaluate_state(evaluator: Evaluator, state: State) -> StateEvaluation:
-    """Evaluate one position."""
-    planes = np.ascontiguousarray(state.observe(evaluator.encoding)[None])  # [1, P, H, W]
-    logits, wdl, moves_left = evaluator.evaluate(planes)  # [1, A], [1, 3], [1]
-    legal = state.legal_actions()  # [L]
-    weights = np.exp(logits[0, legal] - logits[0, legal].max(initial=-np.inf))
-    win, draw, loss = wdl[0].tolist()
-    return StateEvaluation(
-        policy=dict(zip(legal.tolist(), (weights / weights.sum()).tolist(), strict=True)),
-        wdl=(win, draw, loss),
-        moves_left=None if moves_left is None else float(moves_left[0]),
-    )
+def evaluate_states(evaluator: Evaluator, states: Sequence[State]) -> list[StateEvaluation]:
+    """Evaluate positions in one batch."""
+    planes = np.stack([state.observe(evaluator.encoding) for state in states])  # [B, P, H, W]
+    logits, wdl, moves_left = evaluator.evaluate(planes)  # [B, A], [B, 3], [B]
+    found = []
+    for row, state in enumerate(states):
+        legal = state.legal_actions()  # [L]
+        weights = np.exp(logits[row, legal] - logits[row, legal].max(initial=-np.inf))
+        win, draw, loss = wdl[row].tolist()
+        found.append(
+            StateEvaluation(
+                policy=dict(zip(legal.tolist(), (weights / weights.sum()).tolist(), strict=True)),
+                wdl=(win, draw, loss),
+                moves_left=None if moves_left is None else float(moves_left[row]),
+            )
+        )
+    return found

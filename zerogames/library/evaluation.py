@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from zerogames.evaluate import StateEvaluation, evaluate_states
+from zerogames.game import State
 from zerogames.library.net import Net, Position, open_state
 
 
@@ -48,23 +48,14 @@ def evaluate_positions(net: Net, positions: Sequence[Position]) -> list[Position
     if not positions:
         return []
     states = [open_state(net, position) for position in positions]
-    encoding = net.evaluator.encoding
-    planes = np.stack([state.observe(encoding) for state in states])  # [B, P, H, W]
-    logits, wdl, moves_left = net.evaluator.evaluate(planes)  # [B, A], [B, 3], [B]
-    found = []
-    for row, state in enumerate(states):
-        legal = state.legal_actions()  # [L]
-        weights = np.exp(logits[row, legal] - logits[row, legal].max())
-        weights /= weights.sum()
-        order = np.argsort(-weights, kind="stable")
-        found.append(
-            PositionEvaluation(
-                policy={
-                    net.game.format_action(state, int(legal[index])): float(weights[index])
-                    for index in order
-                },
-                wdl=(float(wdl[row, 0]), float(wdl[row, 1]), float(wdl[row, 2])),
-                moves_left=None if moves_left is None else float(moves_left[row]),
-            )
-        )
-    return found
+    found = evaluate_states(net.evaluator, states)
+    return [_by_move(net, state, one) for state, one in zip(states, found, strict=True)]
+
+
+def _by_move(net: Net, state: State, found: StateEvaluation) -> PositionEvaluation:
+    best_first = sorted(found.policy.items(), key=lambda item: -item[1])
+    return PositionEvaluation(
+        policy={net.game.format_action(state, action): share for action, share in best_first},
+        wdl=found.wdl,
+        moves_left=found.moves_left,
+    )

@@ -2,10 +2,7 @@
 
 from dataclasses import dataclass
 
-from zerogames.engine import ThinkLimits, Thought
-from zerogames.engine.choice import root_actions
-from zerogames.engine.thinker import Thinker
-from zerogames.engine.thought import win_draw_loss
+from zerogames.engine import EngineSettings, NetEngine, ThinkLimits, Thought
 from zerogames.errors import UserError
 from zerogames.game import Game, State
 from zerogames.library.net import Net, Position, open_state
@@ -93,11 +90,10 @@ def run_search(
     if nodes < 1 or lines < 1:
         raise UserError("nodes and lines must be 1 or more")
     state = open_state(net, position)
-    settings = settings or search_preset("engine")
-    thinker = Thinker(net.game, net.evaluator, settings=settings)
-    thinker.set_position(state)
-    allowed = root_actions(net.game, state, net.spec)
-    thought = thinker.think(ThinkLimits(nodes=nodes, lines=lines, allowed=allowed))
+    engine_settings = EngineSettings(search=settings or search_preset("engine"))
+    engine = NetEngine(net.game, net.evaluator, engine_settings, net=net.spec)
+    engine.set_position(state)
+    thought = engine.think(ThinkLimits(nodes=nodes, lines=lines))
     return _result(net, state, thought)
 
 
@@ -110,7 +106,7 @@ def _result(net: Net, state: State, thought: Thought) -> SearchResult:
             visits=found.visits,
             prior=found.prior,
             value=found.value,
-            wdl=win_draw_loss(found.value, found.draw),
+            wdl=found.wdl,
             moves_left=found.moves_left if net.spec.moves_left else None,
             proven=found.proven,
             principal_variation=format_line(game, state, found.line),

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from zerogames.engine import NetEngine, ThinkLimits
-from zerogames.evaluate import evaluate_state
+from zerogames.evaluate import evaluate_states
 from zerogames.game import Game, State, play_actions
 from zerogames.search.rollouts import new_rollouts
 
@@ -86,7 +86,7 @@ class NetAdviser:
             engine.new_game()
         thought = engine.think(ThinkLimits(nodes=self.nodes))
         assert thought.best is not None
-        net = evaluate_state(engine.evaluator, engine.state)
+        (net,) = evaluate_states(engine.evaluator, [engine.state])
         total = sum(move.visits for move in thought.moves)
         moves = [
             MoveAdvice(

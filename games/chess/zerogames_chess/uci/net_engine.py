@@ -15,7 +15,7 @@ from zerogames.engine import (
     centipawns,
 )
 from zerogames.errors import UserError
-from zerogames.evaluate import EVALUATOR_KINDS, PRECISIONS, evaluate_state
+from zerogames.evaluate import EVALUATOR_KINDS, PRECISIONS, evaluate_states
 from zerogames_chess._native import State
 from zerogames_chess.uci.engine import BestMove, InfoLine, SearchOrder
 from zerogames_chess.uci.options import Option, OptionValue
@@ -188,8 +188,8 @@ class UciNetEngine:
         """The net's own probabilities."""
         self.get_ready()
         assert self._engine is not None
-        win, draw, loss = evaluate_state(self._engine.evaluator, position.state).wdl
-        return f"win {win:.3f} draw {draw:.3f} loss {loss:.3f}"
+        (found,) = evaluate_states(self._engine.evaluator, [position.state])
+        return "win {:.3f} draw {:.3f} loss {:.3f}".format(*found.wdl)
 
     def bench(self, words: Sequence[str]) -> list[str]:
         """Nodes per second of a search from the start position."""
