@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 GAME ?= chess
 ARGS ?=
 
-.PHONY: selfplay setup build test test-slow quick test-native lint format bench wheel clean
+.PHONY: selfplay setup build test test-slow quick test-native fuzz lint format bench wheel clean
 
 # make selfplay GAME=go:size=9 ARGS="--minutes 5"
 selfplay: $(STAMP)
@@ -49,6 +49,21 @@ test-native: $(VENV)/.build-tools
 	  -DZEROGAMES_PYTHON=OFF -DZEROGAMES_TESTS=ON -DZEROGAMES_SANITIZE=ON -DZEROGAMES_WERROR=ON
 	$(WITH_BIN) cmake --build build/sanitize
 	$(WITH_BIN) ctest --test-dir build/sanitize --output-on-failure
+
+# Every native parser under libFuzzer and the sanitizers (needs clang++), FUZZ_SECONDS each. What
+# it learns stays in build/fuzz/corpus, so that a later run goes deeper.
+FUZZ_SECONDS ?= 60
+fuzz: $(VENV)/.build-tools
+	$(WITH_BIN) cmake -G Ninja -S . -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DZEROGAMES_PYTHON=OFF -DZEROGAMES_FUZZ=ON \
+	  -DZEROGAMES_SANITIZE=ON
+	$(WITH_BIN) cmake --build build/fuzz
+	@for target in $$(find build/fuzz -name 'fuzz_*' -type f -executable | sort); do \
+	  name=$${target##*/fuzz_}; mkdir -p build/fuzz/corpus/$$name; echo "fuzzing $$name"; \
+	  $$target -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 -max_len=60000 \
+	    -artifact_prefix=build/fuzz/finding-$$name- build/fuzz/corpus/$$name \
+	    tests/fuzz/corpus/$$name 2>&1 | grep -E 'number_of_executed|ERROR|SUMMARY|finding'; \
+	  ls build/fuzz/finding-$$name-* 2>/dev/null && exit 1; done; exit 0
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

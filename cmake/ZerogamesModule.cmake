@@ -57,3 +57,24 @@ function(zerogames_add_test name)
   target_link_libraries(${name} PRIVATE zerogames_core ${ARG_LIBRARIES})
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
+
+# zerogames_add_fuzzer(<name> SOURCES <file>...): a parser that reads hostile bytes, with its corpus in
+# tests/fuzz/corpus/<name>. With ZEROGAMES_FUZZ (clang) it is a libFuzzer program, which `make fuzz`
+# runs; with the native tests it reads the corpus and mutants of it.
+function(zerogames_add_fuzzer name)
+  if(NOT ZEROGAMES_TESTS AND NOT ZEROGAMES_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  set(target fuzz_${name})
+  if(ZEROGAMES_FUZZ)
+    add_executable(${target} ${ARG_SOURCES})
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(${target} ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cpp)
+    add_test(NAME ${target}
+             COMMAND ${target} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name} 20000)
+  endif()
+  target_link_libraries(${target} PRIVATE zerogames_core)
+endfunction()

@@ -95,19 +95,26 @@ inline void read_pieces(Board& board, std::string_view text) {
   if (rank != 0 || file != 8) refuse("the board has not 8 ranks of 8 squares");
 }
 
-inline void check_side(const Board& board, Bitboard side, const std::string& name) {
-  const int pawns = count(side & board.pawns);
-  if (count(side & board.kings) != 1) {
-    refuse(name + " has " + std::to_string(count(side & board.kings)) + " kings, must be one");
-  }
-  if (count(side) > 16) refuse(name + " has more than 16 pieces");
-  if (pawns > 8) refuse(name + " has more than 8 pawns");
+/// Whether a side has more promoted pieces than pawns that are missing, so that no game leads there.
+/// What is left has at most 218 moves.
+inline bool has_too_many_promoted(const Board& board, Bitboard side) {
   const auto extra = [&](Bitboard pieces, int first) {
     return std::max(0, count(side & pieces) - first);
   };
   const int promoted = extra(board.knights, 2) + extra(board.bishops(), 2) +
                        extra(board.rooks(), 2) + extra(board.queens(), 1);
-  if (promoted > 8 - pawns) refuse(name + " has too many pieces for its missing pawns");
+  return promoted > 8 - count(side & board.pawns);
+}
+
+inline void check_side(const Board& board, Bitboard side, const std::string& name) {
+  if (count(side & board.kings) != 1) {
+    refuse(name + " has " + std::to_string(count(side & board.kings)) + " kings, must be one");
+  }
+  if (count(side) > 16) refuse(name + " has more than 16 pieces");
+  if (count(side & board.pawns) > 8) refuse(name + " has more than 8 pawns");
+  if (has_too_many_promoted(board, side)) {
+    refuse(name + " has too many pieces for its missing pawns");
+  }
 }
 
 /// One letter of the castling field: KQkq (the outermost rook) or the rook's file, in White's view.

@@ -295,7 +295,7 @@ inline void Board::undo(const Placement& done) {
   for (int i = done.num_merged; i-- > 0;) {
     const auto [kept, joined] = done.merged[i];
     std::swap(links_[kept].next, links_[joined].next);
-    for_each_stone(joined, [&](Point stone) { links_[stone].head = joined; });
+    for_each_stone(joined, [this, head = joined](Point stone) { links_[stone].head = head; });
     Link& from = links_[kept];
     const Link& part = links_[joined];
     from.sum -= part.sum;

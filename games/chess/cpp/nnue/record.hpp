@@ -49,6 +49,11 @@ inline Board unpack(const Record& record) {
     refuse("each side must have one king");
   }
   if (count(board.ours) > 16 || count(board.theirs) > 16) refuse("a side has more than 16 pieces");
+  for (const Bitboard side : {board.ours, board.theirs}) {
+    if (chess::detail::has_too_many_promoted(board, side)) {
+      refuse("a side has too many pieces for its missing pawns");
+    }
+  }
   if (board.pawns & (kRank1 | kRank8)) refuse("a pawn stands on rank 1 or 8");
   if (record.black_to_move > 1) refuse("the side to move is neither");
   for (const bool black : {false, true}) {
