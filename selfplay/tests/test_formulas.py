@@ -51,8 +51,8 @@ def test_exploration_constant(settings: SearchSettings, expected: dict[int, floa
 def test_dynamic_exploration() -> None:
     for sigma, factor in ((0.05, 0.311), (0.40, 1.004)):
         square = 0.1**2 + sigma**2
-        assert _search.stdev_factor(0.85, 0.1, square, 100) == pytest.approx(factor, abs=1e-3)
-    assert _search.stdev_factor(0.85, 0.1, 0.01, 1) == 1
+        assert _search.cpuct_stdev_factor(0.85, 0.1, square, 100) == pytest.approx(factor, abs=1e-3)
+    assert _search.cpuct_stdev_factor(0.85, 0.1, 0.01, 1) == 1
 
 
 def test_moves_left_utility_prefers_short_wins_and_long_losses() -> None:
@@ -93,11 +93,11 @@ SKEWED = [0.6, 0.3, 0.05, 0.03, 0.01, 0.004, 0.003, 0.002, 0.0007, 0.0003]
 
 
 def test_shaped_noise_shares() -> None:
-    shares = _search.noise_shares(SKEWED, shaped=True)
+    shares = _search.dirichlet_alpha_shares(SKEWED, shaped=True)
     assert shares == pytest.approx([0.14854] * 5 + [0.05730] + [0.05] * 4, abs=1e-5)
     alphas = [10.83 * share for share in shares]
     assert alphas == pytest.approx([1.6087] * 5 + [0.6205] + [0.5415] * 4, abs=1e-4)
-    assert _search.noise_shares([0.25] * 4, shaped=True) == [0.25] * 4
+    assert _search.dirichlet_alpha_shares([0.25] * 4, shaped=True) == [0.25] * 4
 
 
 @pytest.mark.parametrize("noise", ["dirichlet", "shaped"])
@@ -105,7 +105,7 @@ def test_noised_priors_have_the_right_mean(noise) -> None:
     settings = SearchSettings(noise=noise)
     drawn = [_search.noised_priors(settings, SKEWED, seed) for seed in range(4000)]
     assert np.sum(drawn, axis=1) == pytest.approx(1, abs=1e-5)
-    shares = np.array(_search.noise_shares(SKEWED, shaped=noise == "shaped"))
+    shares = np.array(_search.dirichlet_alpha_shares(SKEWED, shaped=noise == "shaped"))
     expected = 0.75 * np.array(SKEWED) + 0.25 * shares
     assert np.mean(drawn, axis=0) == pytest.approx(expected, abs=0.003)
 

@@ -24,8 +24,8 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
         return exploration(detail::read_search_settings(settings), child_visits);
       },
       nb::arg("settings"), nb::arg("child_visits"));
-  m.def("stdev_factor", &stdev_factor, nb::arg("scale"), nb::arg("mean"), nb::arg("square"),
-        nb::arg("visits"));
+  m.def("cpuct_stdev_factor", &cpuct_stdev_factor, nb::arg("scale"), nb::arg("mean"),
+        nb::arg("square"), nb::arg("visits"));
   m.def(
       "moves_left_utility",
       [](nb::handle settings, double q, double child, double parent) {
@@ -39,16 +39,16 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
       },
       nb::arg("settings"), nb::arg("ply"));
   m.def(
-      "noise_shares",
+      "dirichlet_alpha_shares",
       [](const std::vector<float>& priors, bool shaped) {
-        return noise_shares(shaped ? Noise::kShaped : Noise::kDirichlet, priors);
+        return dirichlet_alpha_shares(shaped ? Noise::kShaped : Noise::kDirichlet, priors);
       },
       nb::arg("priors"), nb::kw_only(), nb::arg("shaped"));
   m.def(
       "noised_priors",
       [](nb::handle settings, std::vector<float> priors, std::uint64_t seed) {
         Random random(seed);
-        add_noise(detail::read_search_settings(settings), priors, random);
+        add_dirichlet_noise(detail::read_search_settings(settings), priors, random);
         return priors;
       },
       nb::arg("settings"), nb::arg("priors"), nb::arg("seed"));

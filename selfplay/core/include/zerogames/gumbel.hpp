@@ -1,18 +1,28 @@
 #pragma once
 
-// Gumbel AlphaZero: sequential halving at the root and completed values, as mctx defines them.
+// Gumbel AlphaZero (Danihelka et al. 2022), all of it, as mctx defines it: Gumbel noise and
+// sequential halving at the root, completed Q values and sigma, the improved policy that interior
+// nodes follow and the net learns, and the move to play.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "zerogames/allowed_actions.hpp"
+#include "zerogames/random.hpp"
+#include "zerogames/root_child.hpp"
+#include "zerogames/root_priors.hpp"
 #include "zerogames/search_settings.hpp"
 #include "zerogames/tree.hpp"
 
 namespace zerogames {
 
-/// For each of `simulations` root steps, the visit count that the chosen action must have, when
-/// `considered` actions take part in sequential halving.
+/// Sequential halving: for each of `simulations` root steps, the visit count that the chosen
+/// action must have when `considered` actions take part.
 inline std::vector<std::uint32_t> halving_table(int considered, int simulations) {
   std::vector<std::uint32_t> table;
   table.reserve(simulations);
@@ -92,14 +102,19 @@ class CompletedValues {
   double mixed_ = 0, visit_sum_ = 0, scale_ = 0, low_ = 0, range_ = 1, highest_sigma_ = 0;
 };
 
-/// The edge to follow below the root: the improved policy minus the share of visits it has had.
+/// The improved policy, not normalised: the net's prior, weighted by the completed values.
+inline double improved_policy(const CompletedValues& completed, double prior, double sigma) {
+  return prior * std::exp(sigma - completed.highest_sigma());
+}
+
+/// Selection below the root: the improved policy minus the share of visits it has had.
 /// Returns num_children for the best unvisited edge.
-inline std::uint32_t gumbel_interior(const SearchSettings& settings, const Tree& tree,
-                                     const Node& node, int action_size) {
+inline std::uint32_t select_gumbel_interior(const SearchSettings& settings, const Tree& tree,
+                                            const Node& node, int action_size) {
   const CompletedValues completed(settings, tree, node, action_size);
   const auto children = tree.children(node);
   const auto improved = [&](double prior, double sigma) {
-    return prior * std::exp(sigma - completed.highest_sigma());
+    return improved_policy(completed, prior, sigma);
   };
   // All unvisited edges share one value, so their probabilities are summed at once.
   const double open_sigma = completed.sigma(completed.mixed());
@@ -134,5 +149,112 @@ inline std::uint32_t gumbel_interior(const SearchSettings& settings, const Tree&
   }
   return best;
 }
+
+/// The policy target of a Gumbel search, not normalised. `raw_priors` and `children` are by
+/// ascending legal action.
+inline std::vector<double> gumbel_policy_target(const CompletedValues& completed,
+                                                std::span<const float> raw_priors,
+                                                std::span<const RootChild> children) {
+  std::vector<double> target(children.size());
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const double q = children[i].visits > 0 ? children[i].value : completed.mixed();
+    target[i] = improved_policy(completed, raw_priors[i], completed.sigma(q));
+  }
+  return target;
+}
+
+/// The root of a Gumbel search: its noise by action, and sequential halving.
+class GumbelRoot {
+ public:
+  /// Uses these numbers, by action, instead of drawn noise; none: draw again.
+  void fix_noise(std::vector<double> noise) { fixed_noise_ = std::move(noise); }
+
+  /// Draws noise for every legal action; at scale 0 there is none. The largest of logits with noise
+  /// times t is a draw from their softmax at temperature t.
+  void sample_noise(std::span<const RootEdge> edges, int action_size, double scale,
+                    Random& random) {
+    noise_ = fixed_noise_;
+    noise_.resize(static_cast<std::size_t>(action_size), 0.0);
+    if (!fixed_noise_.empty() || scale <= 0) return;
+    for (const RootEdge& edge : edges) noise_[edge.action] = scale * random.gumbel();
+  }
+  void begin_halving(int considered, int simulations) {
+    halving_ = halving_table(considered, simulations);
+  }
+
+  CompletedValues completed_values(const SearchSettings& settings, const Tree& tree) const {
+    return {settings, tree, tree[tree.root()], static_cast<int>(noise_.size())};
+  }
+
+  /// Among the actions with the visits that this step of sequential halving asks for, the best by
+  /// noise, logit and completed value. Returns num_children for an unvisited edge.
+  std::uint32_t select(const SearchSettings& settings, Tree& tree,
+                       const AllowedActions& allowed) const {
+    Node& root = tree[tree.root()];
+    const CompletedValues completed = completed_values(settings, tree);
+    const std::uint32_t step = root.visits - 1 + root.in_flight;
+    const std::uint32_t wanted = halving_[std::min<std::size_t>(step, halving_.size() - 1)];
+    const auto children = tree.children(root);
+    const auto actions = tree.actions(root);
+    const auto priors = tree.priors(root);
+    float highest = 0;
+    for (const float prior : priors) highest = std::max(highest, prior);
+    std::uint32_t best = 0;
+    while (!allowed.contains(actions[best])) ++best;
+    double best_score = -1e300;
+    for (std::uint32_t i = 0; i < root.num_edges; ++i) {
+      const Node* child = i < children.size() ? &tree[children[i]] : nullptr;
+      if (!allowed.contains(actions[i])) continue;
+      if ((child ? child->visits + child->in_flight : 0) != wanted) continue;
+      const double sigma = child ? completed.sigma_of(*child) : completed.sigma(completed.mixed());
+      const double score =
+          std::max(-1e9, noise_[actions[i]] + log_prior(priors[i]) - log_prior(highest) + sigma);
+      if (score > best_score || (score == best_score && actions[i] < actions[best])) {
+        best = i;
+        best_score = score;
+      }
+    }
+    if (best < children.size()) return best;
+    tree.promote(root, best);
+    return root.num_children;
+  }
+
+  /// The index of the move to play: the most visited one with the highest noise, logit and
+  /// completed value, unless a result is proven.
+  std::size_t choose(const CompletedValues& completed, const AllowedActions& allowed,
+                     std::span<const float> raw_priors, std::span<const RootChild> children) const {
+    std::size_t best = 0;
+    while (!allowed.contains(children[best].action)) ++best;
+    bool all_lost = true;
+    double most = 0;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (!allowed.contains(children[i].action)) continue;
+      if (better_child(children[i], children[best])) best = i;
+      if (children[i].lost()) continue;
+      all_lost = false;
+      most = std::max(most, children[i].visits);
+    }
+    if (children[best].won() || all_lost) return best;
+    double best_score = -1e300;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (children[i].lost() || children[i].visits != most) continue;
+      if (!allowed.contains(children[i].action)) continue;
+      const double q = children[i].visits > 0 ? children[i].value : completed.mixed();
+      const double score =
+          noise_[children[i].action] + log_prior(raw_priors[i]) + completed.sigma(q);
+      if (score > best_score) {
+        best = i;
+        best_score = score;
+      }
+    }
+    return best;
+  }
+
+ private:
+  static double log_prior(float prior) { return std::log(std::max<double>(prior, 1e-38)); }
+
+  std::vector<double> noise_, fixed_noise_;  ///< by action
+  std::vector<std::uint32_t> halving_;
+};
 
 }  // namespace zerogames

@@ -9,39 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "zerogames/game_log.hpp"
 #include "zerogames/search.hpp"
 
 namespace zerogames {
-
-/// How a move was found; the order is that of `SEARCH_KINDS` in zerogames/data/record.py.
-enum class SearchKind : std::uint8_t { kFull, kFast, kProved, kPolicy, kRandom };
-
-/// A finished game. Per-move values are the view of the player who moved; NaN where nothing was
-/// searched or the net has no such output.
-struct GameLog {
-  std::uint64_t index = 0, seed = 0, net_version = 0;
-  int start = -1;  ///< index of the start position, -1 for the initial one
-  float result = 0;
-  std::string reason;
-  bool never_resign = false;
-  int would_resign_ply = -1;  ///< first ply at which the rule asked to resign
-  float lowest_value[2] = {1, 1};
-
-  std::vector<std::int32_t> actions, best_actions, simulations;
-  std::vector<std::uint8_t> kinds;
-  std::vector<float> surprise;
-  struct Values {
-    std::vector<float> q, d, m;
-    void push(double value, double draw, double moves_left) {
-      q.push_back(static_cast<float>(value));
-      d.push_back(static_cast<float>(draw));
-      m.push_back(static_cast<float>(moves_left));
-    }
-  } root, best, played, net;
-  /// The searched actions of move i are entries offsets[i] to offsets[i + 1].
-  std::vector<std::int32_t> offsets = {0}, searched_actions, visits;
-  std::vector<float> targets;
-};
 
 template <Game G>
 class GamePool {
@@ -190,7 +161,7 @@ class GamePool {
     for (int ply = 0; ply < random_plies && !state.result(); ++ply) {
       state.legal_actions(legal);
       const Action action = legal[slot.random.below(static_cast<std::uint32_t>(legal.size()))];
-      log_unsearched(slot.log, action, SearchKind::kRandom);
+      slot.log.add_unsearched_move(action, SearchKind::kRandom);
       state.play(action);
     }
     slot.search.set_position(state);
@@ -221,93 +192,34 @@ class GamePool {
       const std::size_t chosen =
           sample_weights(weights, settings_.policy_plies_temperature, slot.random);
       const Action action = slot.search.view().children()[chosen].action;
-      log_unsearched(slot.log, action, SearchKind::kPolicy);
-      go_on(slot, action);
+      slot.log.add_unsearched_move(action, SearchKind::kPolicy);
+      play(slot, action);
       return;
     }
     const int ply = slot.search.root_state().plies();
-    const Action action =
-        slot.search.view().choose(temperature_at(context_.settings, ply), slot.search.random());
-    if (log_search(slot, action)) go_on(slot, action);
+    const RootView view = slot.search.view();
+    const Action action = view.choose(temperature_at(context_.settings, ply), slot.search.random());
+    const SearchSummary found(view, action);
+    num_simulations_ += static_cast<std::uint64_t>(found.visits);
+    if (resign_if_hopeless(slot, found)) return;
+    slot.log.add_searched_move(found, slot.full ? SearchKind::kFull : SearchKind::kFast,
+                               has_moves_left_);
+    play(slot, action);
   }
 
-  void go_on(Slot& slot, Action action) {
+  void play(Slot& slot, Action action) {
     slot.search.advance(action);
     ++num_moves_;
     if (!end_if_over(slot)) start_search(slot, false);
   }
 
-  static void log_unsearched(GameLog& log, Action action, SearchKind kind) {
-    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-    log.actions.push_back(action);
-    log.best_actions.push_back(action);
-    log.simulations.push_back(0);
-    log.kinds.push_back(static_cast<std::uint8_t>(kind));
-    log.surprise.push_back(kNone);
-    for (GameLog::Values* values : {&log.root, &log.best, &log.played, &log.net}) {
-      values->push(kNone, kNone, kNone);
-    }
-    log.offsets.push_back(static_cast<std::int32_t>(log.visits.size()));
-  }
-
-  /// Logs the move that the search found; returns false if the player resigns instead.
-  bool log_search(Slot& slot, Action action) {
-    const Search<G>& search = slot.search;
-    GameLog& log = slot.log;
-    const RootView view = search.view();
-    const auto children = view.children();
-    const auto target = view.policy_target();
-    const Node& root = view.root();
-    const bool proven = view.proven();
-    const double root_value = proven ? root.low : root.value;
-    std::size_t best = 0, played = 0;
-    double visits = 0;
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      if (better_child(children[i], children[best])) best = i;
-      if (children[i].action == action) played = i;
-      visits += children[i].visits;
-    }
-    num_simulations_ += static_cast<std::uint64_t>(visits);
-    const double best_value = children[best].visits > 0 ? children[best].value : root_value;
-    if (wants_to_resign(slot, root_value, best_value)) return false;
-
-    log.actions.push_back(action);
-    log.best_actions.push_back(children[best].action);
-    log.simulations.push_back(static_cast<std::int32_t>(visits));
-    log.kinds.push_back(static_cast<std::uint8_t>(proven      ? SearchKind::kProved
-                                                  : slot.full ? SearchKind::kFull
-                                                              : SearchKind::kFast));
-    std::vector<double> priors;
-    for (const RootChild& child : children) priors.push_back(child.prior);
-    log.surprise.push_back(static_cast<float>(policy_surprise(target, priors)));
-    const double none = std::numeric_limits<double>::quiet_NaN();
-    const bool moves_left = has_moves_left_;
-    log.root.push(root_value, proven ? root.low == 0 : root.draw,
-                  moves_left ? root.moves_left : none);
-    log.net.push(root.net_value, root.net_draw, moves_left ? root.net_moves_left : none);
-    for (const auto& [values, row] : {std::pair(&log.best, best), std::pair(&log.played, played)}) {
-      const RootChild& child = children[row];
-      const bool seen = child.visits > 0;
-      values->push(seen ? child.value : none, seen ? child.draw : none,
-                   seen && moves_left ? child.moves_left + 1 : none);
-    }
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      if (children[i].visits == 0 && target[i] < 1e-6) continue;
-      log.searched_actions.push_back(children[i].action);
-      log.visits.push_back(static_cast<std::int32_t>(children[i].visits));
-      log.targets.push_back(static_cast<float>(target[i]));
-    }
-    log.offsets.push_back(static_cast<std::int32_t>(log.visits.size()));
-    return true;
-  }
-
-  /// Keeps the books of resignation and ends the game if the player to move gives up.
-  bool wants_to_resign(Slot& slot, double root_value, double best_value) {
+  /// Updates the resignation statistics; ends the game and returns true if the player resigns.
+  bool resign_if_hopeless(Slot& slot, const SearchSummary& found) {
     GameLog& log = slot.log;
     const int side = slot.search.root_state().to_play();
-    log.lowest_value[side] = std::min(log.lowest_value[side], static_cast<float>(root_value));
+    log.lowest_value[side] = std::min(log.lowest_value[side], static_cast<float>(found.root_value));
     const double limit = settings_.resign_value;
-    const bool bad = limit > -1 && root_value <= limit && best_value <= limit;
+    const bool bad = limit > -1 && found.root_value <= limit && found.best_value <= limit;
     slot.bad_turns[side] = bad ? slot.bad_turns[side] + 1 : 0;
     const int ply = static_cast<int>(log.actions.size());
     if (slot.bad_turns[side] < settings_.resign_turns || ply < settings_.resign_min_plies) {

@@ -4,6 +4,7 @@
 
 #include <concepts>
 
+#include "zerogames/backup.hpp"
 #include "zerogames/game.hpp"
 #include "zerogames/solver.hpp"
 #include "zerogames/tree.hpp"
@@ -20,26 +21,6 @@ concept RepeatingGame = Game<G> && requires(const G& state) {
 /// A repetition counts if its first occurrence lies inside the search too.
 inline bool inside_search(int cycle, int depth) {
   return cycle > 0 && depth >= 4 && cycle <= depth;
-}
-
-/// A node's numbers from its own evaluation and its children's.
-inline void recompute(Tree& tree, Node& node) {
-  node.visits = 1;
-  node.value = node.net_value;
-  node.square = node.net_value * node.net_value;
-  node.draw = node.net_draw;
-  node.moves_left = node.net_moves_left;
-  for (const NodeId id : tree.children(node)) {
-    const Node& child = tree[id];
-    if (child.visits == 0) continue;
-    node.visits += child.visits;
-    const double share = static_cast<double>(child.visits) / node.visits;
-    const auto part = static_cast<float>(share);
-    node.value += (-child.value - node.value) * share;
-    node.square += (child.square - node.square) * part;
-    node.draw += (child.draw - node.draw) * part;
-    node.moves_left += (child.moves_left + 1 - node.moves_left) * part;
-  }
 }
 
 /// After the root has moved on: draws by repetition whose first occurrence dropped out of the

@@ -8,34 +8,34 @@
 #include <span>
 #include <vector>
 
+#include "zerogames/allowed_actions.hpp"
+#include "zerogames/choose_move.hpp"
 #include "zerogames/error.hpp"
 #include "zerogames/game.hpp"
 #include "zerogames/gumbel.hpp"
-#include "zerogames/puct.hpp"
+#include "zerogames/policy_target.hpp"
 #include "zerogames/random.hpp"
 #include "zerogames/tree.hpp"
 
 namespace zerogames {
 
+/// What a search keeps of its root besides the tree.
+struct RootPolicy {
+  AllowedActions allowed;
+  std::vector<float> raw_priors;  ///< the net's, by ascending action; empty before it is evaluated
+  GumbelRoot gumbel;
+  bool explore = false;  ///< as in SearchBudget
+};
+
 /// Refers to a search and must not outlive its next step.
 class RootView {
  public:
-  /// `raw_priors` are by ascending legal action, `gumbels` by action, and so is `allowed`, which
-  /// is empty if all actions may be chosen; `explore` as in SearchBudget.
-  RootView(const SearchSettings& settings, const Tree& tree, std::span<const float> raw_priors,
-           std::span<const double> gumbels, int action_size, std::span<const std::uint8_t> allowed,
-           bool explore)
-      : settings_(settings),
-        tree_(tree),
-        raw_priors_(raw_priors),
-        gumbels_(gumbels),
-        action_size_(action_size),
-        allowed_(allowed),
-        explore_(explore) {}
+  RootView(const SearchSettings& settings, const Tree& tree, const RootPolicy& policy)
+      : settings_(settings), tree_(tree), policy_(policy) {}
 
   const Node& root() const { return tree_[tree_.root()]; }
   /// The root's priors without noise or temperature, by ascending legal action.
-  std::span<const float> raw_priors() const { return raw_priors_; }
+  std::span<const float> raw_priors() const { return policy_.raw_priors; }
   /// The result is certain.
   bool proven() const { return settings_.solver && root().proven(); }
 
@@ -60,39 +60,17 @@ class RootView {
   /// What the policy should learn, by ascending legal action; sums to one.
   std::vector<double> policy_target() const {
     const auto children = this->children();
-    std::vector<double> target(children.size());
-    if (children.empty()) return target;
-    if (proven() && root().low == 1) {
-      std::size_t best = 0;
-      for (std::size_t i = 1; i < children.size(); ++i) {
-        if (better_child(children[i], children[best])) best = i;
-      }
-      target[best] = 1;
-      return target;
-    }
+    if (children.empty()) return {};
+    if (proven() && root().low == 1) return target_of_win(children);
+    std::vector<double> target;
     if (settings_.algorithm == Algorithm::kGumbel && !proven()) {
-      const CompletedValues completed(settings_, tree_, root(), action_size_);
-      for (std::size_t i = 0; i < children.size(); ++i) {
-        const double q = children[i].visits > 0 ? children[i].value : completed.mixed();
-        target[i] = raw_priors_[i] * std::exp(completed.sigma(q) - completed.highest_sigma());
-      }
+      target = gumbel_policy_target(policy_.gumbel.completed_values(settings_, tree_),
+                                    policy_.raw_priors, children);
     } else {
       target = weights(children);
-      if (settings_.solver) {
-        double open = 0;
-        for (std::size_t i = 0; i < children.size(); ++i) {
-          if (!children[i].lost()) open += target[i];
-        }
-        for (std::size_t i = 0; i < children.size(); ++i) {
-          if (open > 0 && children[i].lost()) target[i] = 0;
-        }
-      }
+      if (settings_.solver) drop_lost_moves(children, target);
     }
-    double total = 0;
-    for (const double weight : target) total += weight;
-    for (std::size_t i = 0; i < target.size(); ++i) {
-      target[i] = total > 0 ? target[i] / total : children[i].prior;
-    }
+    normalize_target(children, target);
     return target;
   }
 
@@ -101,8 +79,14 @@ class RootView {
   Action choose(double temperature, Random& random) const {
     auto children = this->children();
     if (children.empty()) throw Error("the root is not evaluated yet");
-    if (settings_.algorithm == Algorithm::kGumbel) return children[gumbel_choice(children)].action;
-    std::erase_if(children, [&](const RootChild& child) { return !is_allowed(child.action); });
+    if (settings_.algorithm == Algorithm::kGumbel) {
+      const auto completed = policy_.gumbel.completed_values(settings_, tree_);
+      return children[policy_.gumbel.choose(completed, policy_.allowed, policy_.raw_priors,
+                                            children)]
+          .action;
+    }
+    std::erase_if(children,
+                  [&](const RootChild& child) { return !policy_.allowed.contains(child.action); });
     std::vector<double> weights = this->weights(children);
     if (settings_.lcb) {
       weights = lcb_weights(children, weights, settings_.lcb_stdevs, settings_.lcb_min_share);
@@ -140,13 +124,7 @@ class RootView {
     return line;
   }
 
-  static double log_prior(float prior) { return std::log(std::max<double>(prior, 1e-38)); }
-
  private:
-  bool is_allowed(Action action) const {
-    return allowed_.empty() || allowed_[static_cast<std::size_t>(action)] != 0;
-  }
-
   /// A visited child in its parent's view.
   static RootChild describe(const Node& child) {
     RootChild row;
@@ -162,52 +140,15 @@ class RootView {
     return row;
   }
 
-  std::size_t gumbel_choice(std::span<const RootChild> children) const {
-    const CompletedValues completed(settings_, tree_, root(), action_size_);
-    std::size_t best = 0;
-    while (!is_allowed(children[best].action)) ++best;
-    bool all_lost = true;
-    double most = 0;
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      if (!is_allowed(children[i].action)) continue;
-      if (better_child(children[i], children[best])) best = i;
-      if (children[i].lost()) continue;
-      all_lost = false;
-      most = std::max(most, children[i].visits);
-    }
-    if (children[best].won() || all_lost) return best;
-    double best_score = -1e300;
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      if (children[i].lost() || children[i].visits != most) continue;
-      if (!is_allowed(children[i].action)) continue;
-      const double q = children[i].visits > 0 ? children[i].value : completed.mixed();
-      const double score =
-          gumbels_[children[i].action] + log_prior(raw_priors_[i]) + completed.sigma(q);
-      if (score > best_score) {
-        best = i;
-        best_score = score;
-      }
-    }
-    return best;
-  }
-
   /// Visits, pruned if the settings say so.
   std::vector<double> weights(std::span<const RootChild> children) const {
-    if (settings_.prune_policy_target && explore_) {
-      return pruned_visits(settings_, children);
-    }
-    std::vector<double> visits;
-    for (const RootChild& child : children) visits.push_back(child.visits);
-    return visits;
+    const bool prune = settings_.prune_policy_target && policy_.explore;
+    return prune ? pruned_visits(settings_, children) : visit_counts(children);
   }
 
   const SearchSettings& settings_;
   const Tree& tree_;
-  std::span<const float> raw_priors_;
-  std::span<const double> gumbels_;
-  int action_size_;
-  std::span<const std::uint8_t> allowed_;
-  bool explore_;
+  const RootPolicy& policy_;
 };
 
 }  // namespace zerogames
