@@ -40,13 +40,12 @@ class NetCommand:
     """What the text of a net player says."""
 
     path: Path
+    """The file, or another name of a net."""
     nodes: int | None
-    batch: int = 8
-    threads: int = 1
-    evaluator: str = "native"
-    precision: str = "fp32"
-    search: str = "engine"
-    variety: float = 0.0
+    """Nodes a move; None leaves them to the match."""
+    variety: float
+    """Share of the second-best rule; 0 always plays the best move."""
+    engine: EngineSettings
 
     @classmethod
     def parse(cls, text: str) -> "NetCommand":
@@ -58,30 +57,31 @@ class NetCommand:
         if at and not (nodes.isdecimal() and 1 <= int(nodes) <= _MOST_NODES):
             raise UserError(f"'{text}': write the nodes a move behind @, e.g. net.safetensors@200")
         check_net_text(name)
-        settings = dict(_setting(part, text) for part in query.split("&") if part)
-        evaluator, search = settings.get("evaluator", "native"), settings.get("search", "engine")
-        precision = settings.get("precision", "fp32")
+        given = dict(_setting(part, text) for part in query.split("&") if part)
+        evaluator, precision = given.get("evaluator", "native"), given.get("precision", "fp32")
         check_precision(precision, evaluator)
-        search_preset(search)
-        return cls(
-            path=Path(name),
-            nodes=int(nodes) if nodes else None,
-            batch=int(_number(settings.get("batch", "8"), "batch", 1, 4096)),
-            threads=int(_number(settings.get("threads", "1"), "threads", 1, 1024)),
+        variety = _number(given.get("variety", "0"), "variety", 0, 1)
+        engine = EngineSettings(
             evaluator=evaluator,
             precision=precision,
-            search=search,
-            variety=_number(settings.get("variety", "0"), "variety", 0, 1),
+            threads=int(_number(given.get("threads", "1"), "threads", 1, 1024)),
+            batch=int(_number(given.get("batch", "8"), "batch", 1, 4096)),
+            # Early stopping would leave the second-best move too few evaluations to compare.
+            search=search_preset(
+                given.get("search", "engine"), early_stop=variety == 0, cache_mebibytes=64
+            ),
+            overhead_s=_OVERHEAD_S,
         )
+        return cls(Path(name), int(nodes) if nodes else None, variety, engine)
 
     def title(self) -> str:
         """File name, nodes, and the precision where it is not the usual one."""
         nodes = f"@{self.nodes}" if self.nodes else ""
-        precision = "" if self.precision == "fp32" else f" {self.precision}"
+        precision = self.engine.precision
         name = self.path.name
         for suffix in net_suffixes():
             name = name.removesuffix(suffix)
-        return f"{name}{nodes}{precision}"
+        return f"{name}{nodes}" if precision == "fp32" else f"{name}{nodes} {precision}"
 
 
 class NetPlayer:
@@ -90,21 +90,10 @@ class NetPlayer:
     def __init__(self, command: NetCommand, game: Game, evaluator: Evaluator | None = None) -> None:
         """Load the command's net, or use an evaluator that is open."""
         self._command = command
-        settings = EngineSettings(
-            evaluator=command.evaluator,
-            precision=command.precision,
-            threads=command.threads,
-            batch=command.batch,
-            # Early stopping would leave the second-best move too few evaluations to compare.
-            search=search_preset(
-                command.search, early_stop=command.variety == 0, cache_mebibytes=64
-            ),
-            overhead_s=_OVERHEAD_S,
-        )
         if evaluator is None:
-            self._engine = NetEngine.open(game, command.path, settings)
+            self._engine = NetEngine.open(game, command.path, command.engine)
         else:
-            self._engine = NetEngine(game, evaluator, settings)
+            self._engine = NetEngine(game, evaluator, command.engine)
         self._start_text, self._start = "", game.initial_state()
         self._rng = np.random.default_rng(0)
         self._closed = threading.Event()

@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def play(options: PlayOptions) -> int:
-    """Sit down at the table."""
+    """Play games until the person leaves."""
     from zerogames.play.adviser import LEVELS
     from zerogames.play.dialogue import Dialogue, choose_side
     from zerogames.play.table import Table

@@ -1,4 +1,4 @@
-"""The talk at the table: reads what the person types, shows the board, and lets the net answer."""
+"""Reads what the person types, shows the board, and lets the opponent move."""
 
 import random
 import time
@@ -26,13 +26,14 @@ resign         give up
 save FILE      write the game down
 quit           leave"""
 MOST_MOVES = 40
-"""Listed at once."""
+"""The most moves listed with an error."""
 MOST_HINTS = 6
+"""The most moves shown by a hint."""
 LARGEST_NODES = 10_000_000
 
 
 class Dialogue:
-    """One sitting; `read` gives a typed line or raises `EOFError`."""
+    """Games of one person; `read` returns a typed line or raises `EOFError`."""
 
     def __init__(
         self,
@@ -64,7 +65,7 @@ class Dialogue:
         }
 
     def run(self) -> None:
-        """Until the person leaves."""
+        """Read and answer lines until the person leaves."""
         self._say(
             f"You play {self._side()} against {self._adviser.name}, {self._adviser.nodes} nodes "
             "a move. `help` tells what you can type."

@@ -1,4 +1,4 @@
-"""The game on the table: moves, taking back, resigning, saving."""
+"""One game of a person: moves, taking back, resigning, saving."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,11 +24,11 @@ class Table:
     person: int
     """0 plays first, 1 second."""
     names: tuple[str, str] = ("you", "opponent")
-    """Of the person and of the opponent."""
+    """Names of the person and of the opponent."""
     states: list[State] = field(init=False)
     actions: list[int] = field(default_factory=list)
     resigned: int | None = None
-    """Who gave up."""
+    """The player who resigned."""
 
     def __post_init__(self) -> None:
         self.states = [self.start]
@@ -40,24 +40,24 @@ class Table:
 
     @property
     def last_action(self) -> int | None:
-        """The move that led here."""
+        """The last move; None at the start."""
         return self.actions[-1] if self.actions else None
 
     @property
     def result(self) -> float | None:
-        """First player's view; None while the game goes on."""
+        """The result in the first player's view; None during the game."""
         if self.resigned is not None:
             return -1.0 if self.resigned == 0 else 1.0
         return self.state.result
 
     @property
     def reason(self) -> str:
-        """Why it ended."""
+        """Why the game ended."""
         return "resignation" if self.resigned is not None else self.state.end_reason
 
     @property
     def is_persons_turn(self) -> bool:
-        """False also when the game is over."""
+        """Whether the person moves next; false when the game is over."""
         return self.result is None and self.state.to_play == self.person
 
     def play(self, action: int) -> None:
@@ -84,7 +84,7 @@ class Table:
         return state.to_play == self.person and len(state.legal_actions()) > 1
 
     def legal_moves(self) -> list[str]:
-        """As they are written."""
+        """The legal moves as text."""
         state = self.state
         return [self.game.format_action(state, int(action)) for action in state.legal_actions()]
 
@@ -103,7 +103,7 @@ class Table:
 
     @property
     def writers(self) -> dict[str, RecordWriter]:
-        """Those that write a game as text, by the endings of files."""
+        """The writers of one text for all games, by the endings of files."""
         writers = get_game_data(self.game).writers
         return {name: writer for name, writer in writers.items() if not writer.one_per_file}
 

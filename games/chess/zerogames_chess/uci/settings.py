@@ -21,26 +21,29 @@ def _all_cores() -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class UciSettings:
-    """What plays, and what it may use. A user interface may change most of it by options."""
+    """What plays, and what it may use; a user interface may change most of it by options."""
 
     net: Path | None = None
-    """A net file, ours or Lc0's (.pb.gz); by default the newest net of the runs below the working
-    directory, else the one that comes with the program."""
+    """A net file, ours or Lc0's (.pb.gz), `newest` or `shipped`; by default the newest net of the
+    runs below the working directory, else the one that comes with the program."""
     nnue: Path | None = None
-    """Play alpha-beta with this NNUE network instead, or with `shipped`, which comes along."""
+    """An NNUE network file to play alpha-beta with instead; `shipped` is the one that comes with
+    the program."""
     precision: Literal["fp32", "int8"] = "fp32"
-    """Of the net: int8 is faster on CPUs with VNNI, slower on others, and not quite the same."""
+    """The precision of the net; int8 is faster on CPUs with VNNI, slower on others, and evaluates
+    slightly differently."""
     evaluator: Literal["native", "onnx", "torch", "constant", "random"] = "native"
-    """What runs the net; constant and random need none and are for tests."""
+    """What evaluates positions; constant and random need no net and are for tests."""
     threads: Annotated[int, Field(ge=1, le=MAX_THREADS)] = field(default_factory=_all_cores)
-    """CPU threads of the net."""
+    """The number of CPU threads that evaluate positions."""
     batch: Annotated[int, Field(ge=1, le=MAX_BATCH)] = 32
-    """Most positions per call of the net and thread; young trees take fewer."""
+    """The most positions that each thread evaluates together; young trees take fewer."""
     hash: Annotated[int, Field(ge=1, le=MAX_HASH_MB)] | None = None
-    """Mebibytes for evaluations (256), with --nnue for the transposition table (16)."""
+    """The mebibytes of the evaluation cache (default 256), or with --nnue of the transposition
+    table (default 16)."""
     nodes: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
-    """Most nodes a move, whatever the user interface allows; 1 plays without search."""
+    """The most nodes for each move, whatever the user interface allows; 1 plays without search."""
     movetime: Annotated[int, Field(ge=1, le=86_400_000)] | None = None
-    """Most milliseconds a move, whatever the user interface allows."""
+    """The most milliseconds for each move, whatever the user interface allows."""
     search: SearchSettings = field(default_factory=lambda: search_preset("engine"))
     """The tree search of nets."""

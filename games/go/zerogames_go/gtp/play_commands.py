@@ -9,7 +9,7 @@ from zerogames_go.gtp.clock import (
     parse_time_left,
     parse_time_settings,
 )
-from zerogames_go.gtp.player import Decision, Watcher
+from zerogames_go.gtp.player import Decision, MoveRequest
 from zerogames_go.gtp.protocol import (
     COLOUR_LETTERS,
     format_vertices,
@@ -68,40 +68,27 @@ class PlayCommands:
 
     def _genmove(self, arguments: Sequence[str], *, cleanup: bool = False) -> str:
         colour = parse_colour(take_arguments(arguments, 1, 1)[0])
-        return self.make_move(colour, cleanup=cleanup)
+        budget = self._table.budget(colour)
+        return self.make_move(MoveRequest(colour=colour, budget=budget, cleanup=cleanup))
 
-    def make_move(
-        self,
-        colour: int,
-        *,
-        cleanup: bool = False,
-        watcher: Watcher | None = None,
-        allowed: frozenset[int] | None = None,
-    ) -> str:
+    def make_move(self, request: MoveRequest) -> str:
         """Choose a move, play it and answer with it."""
         table = self._table
-        decision = table.player.choose(
-            table.played,
-            colour,
-            table.budget(colour),
-            cleanup=cleanup,
-            watcher=watcher,
-            allowed=None if allowed is None else set(allowed),
-        )
-        table.spend(colour, decision.elapsed_s)
-        if watcher is not None and decision.thought is not None:
-            watcher.tell(decision.thought)  # what the move was chosen by
+        decision = table.player.choose(table.played, request)
+        table.spend(request.colour, decision.elapsed_s)
+        if request.watcher is not None and decision.thought is not None:
+            request.watcher.tell(decision.thought)  # what the move was chosen by
         if decision.action is None:
-            self._note_resignation(colour)
+            self._note_resignation(request.colour)
         else:
-            table.played.play(colour, decision.action)
+            table.played.play(request.colour, decision.action)
         return self._text(decision)
 
     def _reg_genmove(self, arguments: Sequence[str]) -> str:
         colour = parse_colour(take_arguments(arguments, 1, 1)[0])
         table = self._table
-        budget = table.budget(colour)
-        return self._text(table.player.choose(table.played, colour, budget, may_resign=False))
+        request = MoveRequest(colour=colour, budget=table.budget(colour), may_resign=False)
+        return self._text(table.player.choose(table.played, request))
 
     def _text(self, decision: Decision) -> str:
         if decision.action is None:

@@ -1,4 +1,4 @@
-"""The player behind the protocol: a net, its search, a clock, and the sense to pass or resign."""
+"""The player behind the protocol: a net engine that also knows when to pass and resign."""
 
 import dataclasses
 import threading
@@ -25,25 +25,43 @@ from zerogames_go.gtp.settings import DEFAULT_NODES, GtpSettings
 from zerogames_go.passing import options_to_move
 
 
-@dataclass(frozen=True)
-class Decision:
-    """What to do."""
-
-    action: int | None
-    """None resigns."""
-    thought: Thought | None
-    """None if there was nothing to think about."""
-    elapsed_s: float
-
-
 @dataclass(frozen=True, kw_only=True)
 class Watcher:
-    """Someone who wants to see the search while it runs."""
+    """Whoever is told what a search knows while it runs."""
 
     tell: Callable[[Thought], None]
     interval_s: float
     lines: int
-    """Moves that are wanted with their best line."""
+    """Number of best moves with a principal variation each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveRequest:
+    """A move that is asked for."""
+
+    colour: int
+    """The colour that moves, in turn or not."""
+    budget: TimeBudget | None
+    """The share of the clock, if there is one."""
+    cleanup: bool = False
+    """Whether all dead stones of the opponent must be captured before passing."""
+    may_resign: bool = True
+    """Whether the player may resign instead of moving."""
+    watcher: Watcher | None = None
+    """Is told what the search knows."""
+    allowed: frozenset[int] | None = None
+    """The moves to choose from, if one of them is sensible."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The answer to a request."""
+
+    action: int | None
+    """The move; None resigns."""
+    thought: Thought | None
+    """What the search found; None if there was only one choice."""
+    elapsed_s: float
 
 
 class GoPlayer:
@@ -97,45 +115,26 @@ class GoPlayer:
         """Forget everything but the net."""
         self._engine = None
 
-    def choose(
-        self,
-        played: GtpGame,
-        colour: int,
-        budget: TimeBudget | None,
-        *,
-        cleanup: bool = False,
-        may_resign: bool = True,
-        watcher: Watcher | None = None,
-        allowed: set[int] | None = None,
-    ) -> Decision:
-        """Choose a move for `colour`.
-
-        Args:
-            played: The game so far.
-            colour: Who moves, in turn or not.
-            budget: Of the clock, if there is one.
-            cleanup: Do not pass before all dead stones of the opponent are captured.
-            may_resign: Otherwise the best move is played on.
-            watcher: Is told what the search knows.
-            allowed: Only these moves, where one of them is sensible.
-        """
+    def choose(self, played: GtpGame, request: MoveRequest) -> Decision:
+        """Choose a move after the game so far."""
         began = time.monotonic()
         net = self._engine_for(played.game).net
         options = options_to_move(
-            played.state_for(colour),
+            played.state_for(request.colour),
             rules=played.options.rules,
             net_has_pass=net is None or net.pass_logit,
-            cleanup=cleanup,
+            cleanup=request.cleanup,
         )
         if options.is_settled:
             return Decision(options.actions[0], None, time.monotonic() - began)
+        allowed = request.allowed
         actions = [action for action in options.actions if allowed is None or action in allowed]
-        limits = self._limits(budget, actions or options.actions)
-        thought = self.think(played, colour, limits, watcher=watcher)
+        limits = self._limits(request.budget, actions or options.actions)
+        thought = self.think(played, request.colour, limits, watcher=request.watcher)
         win_rate = (1 + thought.moves[0].value) / 2
-        if self.resignation.resigns(colour, win_rate) and may_resign and not cleanup:
-            return Decision(None, thought, time.monotonic() - began)
-        return Decision(thought.best, thought, time.monotonic() - began)
+        hopeless = self.resignation.resigns(request.colour, win_rate)
+        resigns = hopeless and request.may_resign and not request.cleanup
+        return Decision(None if resigns else thought.best, thought, time.monotonic() - began)
 
     def think(
         self,

@@ -12,7 +12,7 @@ from zerogames.errors import UserError
 from zerogames.runs.signals import hold_back_ctrl_c
 from zerogames_go.gtp.analysis import AnalysisPrinter, AnalysisRequest, parse_analysis
 from zerogames_go.gtp.play_commands import PlayCommands
-from zerogames_go.gtp.player import Watcher
+from zerogames_go.gtp.player import MoveRequest, Watcher
 from zerogames_go.gtp.protocol import (
     MAX_LINE,
     VERSION,
@@ -168,7 +168,14 @@ class GtpSession:
         watcher = self._watch(wanted, kata=kata)
         self._say(f"={request.id}\n")
         try:
-            move = self._play.make_move(wanted.colour, watcher=watcher, allowed=wanted.allowed)
+            move = self._play.make_move(
+                MoveRequest(
+                    colour=wanted.colour,
+                    budget=self._table.budget(wanted.colour),
+                    watcher=watcher,
+                    allowed=wanted.allowed,
+                )
+            )
         except UserError as error:
             # The answer has begun; a move must come.
             print(f"genmove: {error}", file=sys.stderr)

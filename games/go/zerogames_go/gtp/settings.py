@@ -15,36 +15,37 @@ DEFAULT_NODES = 800
 
 @dataclass(frozen=True, kw_only=True)
 class GtpSettings:
-    """How the engine plays."""
+    """What the engine plays with."""
 
     net: Path | None = None
-    """A net file; by default the newest of the runs here, or one that came along."""
+    """A net file, ours or another program's, `newest` or `shipped`; by default the newest net of
+    the runs below the working directory, else the one that comes with the program."""
     game: str = ""
-    """What is on the board before the first command, e.g. go:size=9,komi=7; by default the net's
-    own game."""
+    """The game before the first command, such as go:size=9,komi=7; by default the net's own."""
     precision: Literal["fp32", "int8"] = "fp32"
-    """Of the net: int8 is faster on CPUs with VNNI, slower on others, and not quite the same."""
+    """The precision of the net; int8 is faster on CPUs with VNNI, slower on others, and evaluates
+    slightly differently."""
     evaluator: Literal["native", "onnx", "torch", "constant", "random"] = "native"
-    """What runs the net; constant and random need none and are for tests."""
+    """What evaluates positions; constant and random need no net and are for tests."""
     nodes: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
-    """Most nodes a move."""
+    """The most nodes for each move; 800 if neither nodes, time nor a clock limit a move."""
     movetime: Annotated[float, Field(gt=0)] | None = None
-    """Most seconds a move."""
+    """The most seconds for each move."""
     threads: Annotated[int, Field(ge=1)] = os.cpu_count() or 1
-    """CPU threads of the net."""
+    """The number of CPU threads that evaluate positions."""
     batch: Annotated[int, Field(ge=1, le=4096)] = 8
-    """Positions judged at a time by each thread."""
+    """The number of positions that each thread evaluates together."""
     resign: Annotated[float, Field(ge=0, le=1)] = 0.03
-    """Resign when the win rate is this or less; 0: never."""
+    """The win rate at which the engine resigns, in [0, 1]; 0 never resigns."""
     resign_turns: Annotated[int, Field(ge=1)] = 3
-    """In so many own turns in a row."""
+    """The consecutive own turns at that win rate before the engine resigns."""
     lag: Annotated[float, Field(ge=0)] = 0.5
-    """Seconds kept back on every clock for delays."""
+    """The seconds kept back on every clock for delays."""
     analysis: bool = False
     """Speak KataGo's JSON protocol for analysis instead of GTP, as KaTrain does."""
     name: str = "zerogames"
-    """The answer to `name`, for programs that look for one they know."""
+    """The answer to the command `name`, for programs that expect a name they know."""
     seed: int = 0
-    """Of what is random."""
+    """The seed of the search."""
     search: SearchSettings = field(default_factory=lambda: search_preset("engine"))
-    """The search itself."""
+    """The tree search."""
