@@ -21,7 +21,7 @@ from zerogames.data.shard import write_shard
 from zerogames.game import Game
 from zerogames.nets import build_model
 from zerogames.registry import get_game
-from zerogames.train import ReplayWindow, Trainer, TrainerSettings, WindowSettings
+from zerogames.train import Draws, ReplayWindow, Trainer, TrainerSettings, WindowSettings
 
 REUSE = 4
 SEED = 1
@@ -77,7 +77,7 @@ def measure(identity: str, net: str, *, batch: int, steps: int, runs: int) -> No
     rates: dict[str, tuple[list[float], list[float]]] = {"CPU second": ([], []), "s": ([], [])}
     with tempfile.TemporaryDirectory() as folder:
         shards = cycle(write_shards(game, Path(folder), 4, positions))
-        with ReplayWindow(game, spec.encoding, settings, SEED) as window:
+        with ReplayWindow(game, spec.encoding, settings, Draws(seed=SEED)) as window:
             for _ in range(4):
                 window.add(next(shards))
             fixed = window.draw().copy()

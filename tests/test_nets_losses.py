@@ -6,7 +6,14 @@ import torch
 from torch import Tensor
 
 from zerogames import get_game
-from zerogames.nets import Output, Targets, build_model, compute_losses, compute_metrics
+from zerogames.nets import (
+    LossSettings,
+    Output,
+    Targets,
+    build_model,
+    compute_losses,
+    compute_metrics,
+)
 from zerogames.nets.losses import (
     l2_loss,
     moves_left_loss,
@@ -71,7 +78,7 @@ def test_the_total_weighs_the_parts() -> None:
     assert losses.total.item() == pytest.approx(math.log(17) + 4 * math.log(2))
     output = Output(torch.zeros(1, 17), torch.zeros(1, 3), torch.zeros(1))
     targets = Targets(policy=policy, value=rows([1.0, 0, 0]), moves_left=torch.tensor([10.0]))
-    losses = compute_losses(output, targets, WDL, moves_left_weight=2.0)
+    losses = compute_losses(output, targets, WDL, LossSettings(moves_left_weight=2.0))
     assert losses.total.item() == pytest.approx(math.log(17) + math.log(3) + 0.25)
 
 

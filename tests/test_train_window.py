@@ -17,6 +17,7 @@ from zerogames.game import Game, State
 from zerogames.nets import build_model
 from zerogames.registry import get_game
 from zerogames.train import (
+    Draws,
     ReplayWindow,
     Trainer,
     TrainerSettings,
@@ -157,7 +158,7 @@ def test_draws_are_positions_of_the_games(game: Game, shards: list[Path]) -> Non
                 (record.search.policy(ply)[2].tolist(), len(record.actions) - ply)
             )
             state = state.play(action)
-    with ReplayWindow(game, "stones", settings(symmetries=False), seed=3) as window:
+    with ReplayWindow(game, "stones", settings(symmetries=False), Draws(seed=3)) as window:
         assert window.add(shards[0])
         assert window.num_positions == sum(len(found) for found in known.values())
         seen = set()
@@ -172,7 +173,7 @@ def test_draws_are_positions_of_the_games(game: Game, shards: list[Path]) -> Non
 
 def test_draws_depend_on_seed_and_shards_only(game: Game, shards: list[Path]) -> None:
     def run(seed: int, **changes: object) -> list[SampleBatch]:
-        with ReplayWindow(game, "stones", settings(**changes), seed) as window:
+        with ReplayWindow(game, "stones", settings(**changes), Draws(seed=seed)) as window:
             window.add(shards[0])
             found = draw(window, 5)
             window.add(shards[1])  # batches already made ahead must be made again
@@ -204,7 +205,7 @@ def test_window_holds_exactly_the_newest_positions(game: Game, shards: list[Path
 
 
 def test_restored_window_goes_on_with_the_same_draws(game: Game, shards: list[Path]) -> None:
-    with ReplayWindow(game, "stones", settings(growth=0.1), seed=5) as window:
+    with ReplayWindow(game, "stones", settings(growth=0.1), Draws(seed=5)) as window:
         for path in shards[:4]:
             window.add(path)
         draw(window, 7)
@@ -243,10 +244,10 @@ def test_corrupt_shard_is_named_set_aside_and_never_used(
 
 
 def test_peeking_is_no_draw(game: Game, shards: list[Path]) -> None:
-    with ReplayWindow(game, "stones", settings(), seed=1) as window:
+    with ReplayWindow(game, "stones", settings(), Draws(seed=1)) as window:
         window.add(shards[0])
         wanted = draw(window, 3)
-    with ReplayWindow(game, "stones", settings(), seed=1) as window:
+    with ReplayWindow(game, "stones", settings(), Draws(seed=1)) as window:
         window.add(shards[0])
         found, peeked = [], []
         for _ in range(3):
@@ -289,7 +290,7 @@ def test_duplicates_get_the_mean_of_their_targets(game: Game, tmp_path: Path) ->
     firsts = np.stack([record.search.policy(0)[2] for record in records if record.search])
     results = np.array([record.result for record in records])
     changes = {"average_duplicates": True, "min_positions": 10_000, "batch_size": 512}
-    with ReplayWindow(game, "stones", settings(**changes), seed=2) as window:
+    with ReplayWindow(game, "stones", settings(**changes), Draws(seed=2)) as window:
         window.add(tmp_path / "a.parquet")
         window.add(tmp_path / "b.parquet")
         mirrored, drawn = set(), 0
@@ -305,7 +306,7 @@ def test_duplicates_get_the_mean_of_their_targets(game: Game, tmp_path: Path) ->
         assert mirrored == {False, True}
         assert drawn / (20 * 512) == pytest.approx(30 / window.num_positions, rel=0.3)
     with ReplayWindow(
-        game, "stones", settings(**changes, duplicate_weight="constant"), seed=2
+        game, "stones", settings(**changes, duplicate_weight="constant"), Draws(seed=2)
     ) as window:
         window.add(tmp_path / "a.parquet")
         window.add(tmp_path / "b.parquet")
@@ -320,7 +321,8 @@ def test_averaging_duplicates_needs_few_actions() -> None:
 
 def test_learners_share_every_batch(game: Game, shards: list[Path]) -> None:
     def run(share: tuple[int, int]) -> list[SampleBatch]:
-        with ReplayWindow(game, "stones", settings(), seed=4, share=share) as window:
+        draws = Draws(seed=4, learner=share[0], learners=share[1])
+        with ReplayWindow(game, "stones", settings(), draws) as window:
             window.add(shards[0])
             return draw(window, 5)
 
@@ -350,10 +352,10 @@ def test_training_on_shards_resumes_bit_for_bit(
         return reports
 
     whole = make()
-    with ReplayWindow(game, "stones", drawing, seed=6) as window:
+    with ReplayWindow(game, "stones", drawing, Draws(seed=6)) as window:
         curve = steps(whole, window, shards)
     half = make()
-    with ReplayWindow(game, "stones", drawing, seed=6) as window:
+    with ReplayWindow(game, "stones", drawing, Draws(seed=6)) as window:
         assert steps(half, window, shards[:4]) == curve[:16]
         half.save(tmp_path / "half", {"window": dict(window.state())})
     resumed, extra = Trainer.load(tmp_path / "half")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from zerogames.data.sample import pack_sample
+from zerogames.data.sample import SampleTargets, pack_sample
 from zerogames.errors import UserError
 from zerogames.game import Game, State
 
@@ -68,18 +68,14 @@ def replay_in_python(game: Game, start: State, encoding: str, replay: Replay) ->
                     targets = replay.policy_targets[entries]
             if not all(state.is_legal(int(target)) for target in actions):
                 raise UserError(f"the policy at move {ply + 1} is not a policy")
-            samples.append(
-                pack_sample(
-                    game,
-                    state,
-                    encoding,
-                    policy_actions=actions,
-                    policy=targets,
-                    result=result,
-                    search=found,
-                    moves_left=plies - ply if replay.is_whole else -1,
-                    ply=ply,
-                )
+            wanted = SampleTargets(
+                policy_actions=actions,
+                policy=targets,
+                result=result,
+                search=found,
+                moves_left=plies - ply if replay.is_whole else -1,
+                ply=ply,
             )
+            samples.append(pack_sample(game, state, encoding, wanted))
         state = state.play(action)
     return samples

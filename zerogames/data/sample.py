@@ -99,33 +99,28 @@ def unpack(
     return out[: len(samples)]
 
 
-def pack_sample(
-    game: Game,
-    state: State,
-    encoding: str,
-    *,
-    policy_actions: NDArray[np.int32],
-    policy: NDArray[np.float32],
-    result: tuple[float, float],
-    search: tuple[float, float],
-    moves_left: float,
-    weight: float = 1.0,
-    ply: float = -1,
-) -> bytes:
-    """Pack one position of any game; native games have a faster way for whole games.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SampleTargets:
+    """What a net should say about a position, in the side to move's view."""
 
-    Args:
-        game: The game.
-        state: The position.
-        encoding: Name of the encoding, with its options.
-        policy_actions: Legal actions with a target.
-        policy: Their probabilities, summing to 1.
-        result: q and d of the side to move: win minus loss, and draw.
-        search: The same as the search saw it.
-        moves_left: Plies to the end, -1 if unknown.
-        weight: Of the sample.
-        ply: Moves played before, -1 if unknown.
-    """
+    policy_actions: NDArray[np.int32]
+    """Legal actions with a target."""
+    policy: NDArray[np.float32]
+    """Their probabilities, summing to 1."""
+    result: tuple[float, float]
+    """q and d, which are win minus loss, and draw, as the game ended."""
+    search: tuple[float, float]
+    """q and d as the search saw them."""
+    moves_left: float
+    """Plies to the end, -1 if unknown."""
+    weight: float = 1.0
+    """The weight of the sample."""
+    ply: float = -1
+    """The number of moves played before, -1 if unknown."""
+
+
+def pack_sample(game: Game, state: State, encoding: str, targets: SampleTargets) -> bytes:
+    """Pack one position of any game; native games have a faster way for whole games."""
     planes = state.observe(encoding)
     actions = game.spec.action_size
     legal = np.zeros((actions + 63) // 64 * 64, np.uint8)
@@ -136,19 +131,19 @@ def pack_sample(
         0,
         0,
         planes.shape[0],
-        len(policy),
-        *result,
-        *search,
-        moves_left,
-        weight,
-        ply,
+        len(targets.policy),
+        *targets.result,
+        *targets.search,
+        targets.moves_left,
+        targets.weight,
+        targets.ply,
     )
     return b"".join(
         (
             header,
             np.packbits(legal, bitorder="little").tobytes(),
             planes.tobytes(),
-            policy.astype("<f4").tobytes(),
-            policy_actions.astype("<u2").tobytes(),
+            targets.policy.astype("<f4").tobytes(),
+            targets.policy_actions.astype("<u2").tobytes(),
         )
     )

@@ -8,7 +8,14 @@ from zerogames.nets.spec import NetSpec
 if TYPE_CHECKING:
     from zerogames.nets.file import load_net, load_weights, save_net
     from zerogames.nets.folding import fold_norms
-    from zerogames.nets.losses import Losses, Metrics, Targets, compute_losses, compute_metrics
+    from zerogames.nets.losses import (
+        Losses,
+        LossSettings,
+        Metrics,
+        Targets,
+        compute_losses,
+        compute_metrics,
+    )
     from zerogames.nets.model import Model, Output, build_model, win_draw_loss
     from zerogames.nets.names import parse_net_name
     from zerogames.nets.net_info import NetInfo, read_net_info
@@ -20,7 +27,14 @@ else:
         {
             "file": ("load_net", "load_weights", "save_net"),
             "folding": ("fold_norms",),
-            "losses": ("Losses", "Metrics", "Targets", "compute_losses", "compute_metrics"),
+            "losses": (
+                "LossSettings",
+                "Losses",
+                "Metrics",
+                "Targets",
+                "compute_losses",
+                "compute_metrics",
+            ),
             "model": ("Model", "Output", "build_model", "win_draw_loss"),
             "names": ("parse_net_name",),
             "net_info": ("NetInfo", "read_net_info"),
@@ -29,6 +43,7 @@ else:
     )
 
 __all__ = [
+    "LossSettings",
     "Losses",
     "Metrics",
     "Model",

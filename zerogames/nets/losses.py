@@ -137,25 +137,31 @@ def end_losses(output: Output, targets: Targets, ends: Sequence[EndTarget]) -> d
     return found
 
 
+@dataclass(frozen=True, kw_only=True)
+class LossSettings:
+    """How the losses of the heads make one loss."""
+
+    policy_weight: float = 1.0
+    value_weight: float = 1.0
+    """It is multiplied by the net's own."""
+    moves_left_weight: float = 1.0
+    moves_left_loss: Literal["huber", "mse"] = "huber"
+
+
 def compute_losses(
-    output: Output,
-    targets: Targets,
-    spec: NetSpec,
-    *,
-    policy_weight: float = 1.0,
-    value_weight: float = 1.0,
-    moves_left_weight: float = 1.0,
-    moves_left_kind: Literal["huber", "mse"] = "huber",
+    output: Output, targets: Targets, spec: NetSpec, settings: LossSettings | None = None
 ) -> Losses:
-    """All losses; the value's weight is multiplied by the net's own."""
+    """All losses and their weighted sum."""
+    settings = settings or LossSettings()
     weights = targets.weights
     policy = policy_loss(output.policy_logits, targets.policy, targets.legal, weights)
     value = value_loss(output.value_logits, targets.value, spec, weights)
-    total = policy_weight * policy + value_weight * spec.value_weight * value
+    total = settings.policy_weight * policy + settings.value_weight * spec.value_weight * value
     plies = None
     if output.moves_left is not None and targets.moves_left is not None:
-        plies = moves_left_loss(output.moves_left, targets.moves_left, moves_left_kind, weights)
-        total = total + moves_left_weight * plies
+        kind = settings.moves_left_loss
+        plies = moves_left_loss(output.moves_left, targets.moves_left, kind, weights)
+        total = total + settings.moves_left_weight * plies
     return Losses(total, policy, value, plies)
 
 

@@ -8,7 +8,7 @@ from zerogames.train.window_settings import WindowSettings, window_size
 
 if TYPE_CHECKING:
     from zerogames.train.checkpoint_folder import CheckpointFolder, Resumed
-    from zerogames.train.replay_window import ReplayWindow
+    from zerogames.train.replay_window import Draws, ReplayWindow
     from zerogames.train.trainer import Trainer
     from zerogames.train.validation import validate
 else:
@@ -17,7 +17,7 @@ else:
         __name__,
         {
             "checkpoint_folder": ("CheckpointFolder", "Resumed"),
-            "replay_window": ("ReplayWindow",),
+            "replay_window": ("Draws", "ReplayWindow"),
             "trainer": ("Trainer",),
             "validation": ("validate",),
         },
@@ -25,6 +25,7 @@ else:
 
 __all__ = [
     "CheckpointFolder",
+    "Draws",
     "ReplayWindow",
     "Resumed",
     "Trainer",

@@ -53,6 +53,25 @@ class _View:
         return [(self.shards[owner], row) for owner, row in pairs]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Draws:
+    """Which batches are drawn: the same seed draws the same ones."""
+
+    seed: int = 0
+    learner: int = 0
+    """The number of this learner: each draws its part of every batch."""
+    learners: int = 1
+
+    def part(self, batch_size: int) -> slice:
+        """The rows of each batch that this learner takes."""
+        if not 0 <= self.learner < self.learners or batch_size % self.learners:
+            raise UserError(
+                f"a batch of {batch_size} does not divide among {self.learners} learners"
+            )
+        size = batch_size // self.learners
+        return slice(self.learner * size, (self.learner + 1) * size)
+
+
 class ReplayWindow:
     """Positions of the newest shards, of which batches are drawn ahead by background threads.
 
@@ -63,9 +82,8 @@ class ReplayWindow:
         game: The game.
         encoding: Name of the input encoding with its options.
         settings: Size and sampling.
-        seed: Of the draws.
+        draws: Which batches are drawn.
         set_aside: Folder that corrupt shards are moved to; by default they stay.
-        share: Number of this learner and how many there are: each draws its part of every batch.
         with_ends: Whether batches tell how games ended, for nets with heads that learn it
             (`bool(spec.ends)`).
     """
@@ -75,10 +93,9 @@ class ReplayWindow:
         game: Game,
         encoding: str,
         settings: WindowSettings | None = None,
-        seed: int = 0,
+        draws: Draws | None = None,
         *,
         set_aside: Path | None = None,
-        share: tuple[int, int] = (0, 1),
         with_ends: bool = False,
     ) -> None:
         self.settings = settings = settings or WindowSettings()
@@ -88,15 +105,10 @@ class ReplayWindow:
             raise unknown_name(f"encoding of {game.spec.name}", base, game.encodings)
         if settings.average_duplicates:
             check_averaging(game)
-        rank, world = share
-        if not 0 <= rank < world or settings.batch_size % world:
-            raise UserError(
-                f"a batch of {settings.batch_size} does not divide among {world} learners"
-            )
-        size = settings.batch_size // world
-        self._part = slice(rank * size, (rank + 1) * size)
+        draws = draws or Draws()
+        self._part = draws.part(settings.batch_size)
         self.game = game
-        self.seed = seed
+        self.seed = draws.seed
         self.problems = Problems()
         """Shards that were refused, by name."""
         self.total_positions = 0

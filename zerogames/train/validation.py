@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zerogames.data.sample import SampleBatch
-from zerogames.nets import Model, Output, Targets, compute_losses, compute_metrics
+from zerogames.nets import Model, NetSpec, Output, Targets, compute_losses, compute_metrics
 from zerogames.train.targets import make_targets
 
 PHASES = ("opening", "middle", "end")
@@ -32,8 +32,7 @@ def validate(
         minus loss) and `value_mse_quarter` (the same divided by 4); then, where it is known how far
         the game was, the same for each phase, e.g. `opening/policy_accuracy`.
     """
-    sums: dict[str, float] = defaultdict(float)
-    weights: dict[str, float] = defaultdict(float)
+    means = _Means()
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
@@ -42,12 +41,11 @@ def validate(
             output = model(torch.from_numpy(batch.planes).to(device))
             targets = make_targets(batch, search_value_share, device)
             for prefix, rows in _groups(batch):
-                _add(sums, weights, prefix, rows.to(device), output, targets, model)
+                if rows.any():
+                    means.add(prefix, rows.to(device), output, targets, model.spec)
     finally:
         model.train(was_training)
-    means = {name: sums[name] / weights[name] for name in sums if weights[name] > 0}
-    counts = {name: sums[name] for name in sums if name.endswith("positions")}
-    return counts | {name: mean for name, mean in means.items() if name not in counts}
+    return means.table()
 
 
 def _groups(batch: SampleBatch) -> Iterator[tuple[str, Tensor]]:
@@ -61,34 +59,43 @@ def _groups(batch: SampleBatch) -> Iterator[tuple[str, Tensor]]:
         yield f"{name}/", (known & (phase == number)).float()
 
 
-def _add(
-    sums: dict[str, float],
-    weights: dict[str, float],
-    prefix: str,
-    rows: Tensor,
-    output: Output,
-    targets: Targets,
-    model: Model,
-) -> None:
-    count = int(rows.sum())
-    if count == 0:
-        return
-    assert targets.weights is not None
-    chosen = replace(targets, weights=targets.weights * rows)
-    weight = float(chosen.weights.sum())  # type: ignore[union-attr]
-    losses = compute_losses(output, chosen, model.spec)
-    metrics = compute_metrics(output, chosen, model.spec)
-    sums[f"{prefix}positions"] += count
-    figures = {
-        "loss": losses.total,
-        "policy_loss": losses.policy,
-        "value_loss": losses.value,
-        **metrics._asdict(),
-    }
-    for name, figure in figures.items():
-        sums[prefix + name] += weight * float(figure)
-        weights[prefix + name] += weight
-    if losses.moves_left is not None and targets.moves_left is not None:
-        known = float((targets.weights * rows * (targets.moves_left >= 0)).sum())
-        sums[f"{prefix}moves_left_loss"] += known * float(losses.moves_left)
-        weights[f"{prefix}moves_left_loss"] += known
+class _Means:
+    """Weighted means of figures, and counts of positions, by name."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, float] = defaultdict(float)
+        self._sums: dict[str, float] = defaultdict(float)
+        self._weights: dict[str, float] = defaultdict(float)
+
+    def add(
+        self, prefix: str, rows: Tensor, output: Output, targets: Targets, spec: NetSpec
+    ) -> None:
+        """Add the figures of those rows of a batch that are 1, under names with the prefix."""
+        assert targets.weights is not None
+        row_weights = targets.weights * rows
+        chosen = replace(targets, weights=row_weights)
+        losses = compute_losses(output, chosen, spec)
+        metrics = compute_metrics(output, chosen, spec)
+        self._counts[f"{prefix}positions"] += int(rows.sum())
+        figures = {
+            "loss": losses.total,
+            "policy_loss": losses.policy,
+            "value_loss": losses.value,
+            **metrics._asdict(),
+        }
+        weight = float(row_weights.sum())
+        for name, figure in figures.items():
+            self._add(prefix + name, figure, weight)
+        if losses.moves_left is not None and targets.moves_left is not None:
+            known = float((row_weights * (targets.moves_left >= 0)).sum())
+            self._add(f"{prefix}moves_left_loss", losses.moves_left, known)
+
+    def _add(self, name: str, figure: Tensor, weight: float) -> None:
+        self._sums[name] += weight * float(figure)
+        self._weights[name] += weight
+
+    def table(self) -> dict[str, float]:
+        """All counts and means."""
+        weights = self._weights
+        means = {name: self._sums[name] / weights[name] for name in weights if weights[name] > 0}
+        return self._counts | means

@@ -18,7 +18,7 @@ from zerogames.data.shard import shard_paths
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.nets import build_model, load_net, save_net
-from zerogames.train import CheckpointFolder, ReplayWindow, Trainer, validate
+from zerogames.train import CheckpointFolder, Draws, ReplayWindow, Trainer, validate
 from zerogames.train.shard_samples import ShardSamples
 from zerogames_selfplay.loop.folder import TrainFolder
 from zerogames_selfplay.loop.settings import TrainSettings
@@ -351,7 +351,7 @@ def _new_window(
         game,
         trainer.model.spec.encoding,
         dataclasses.replace(settings.window, batch_size=settings.trainer.batch_size),
-        seed=derive_seed(settings.seed, 1),
+        Draws(seed=derive_seed(settings.seed, 1)),
         set_aside=folder.path / SET_ASIDE,
         with_ends=bool(trainer.model.spec.ends),
     )
