@@ -20,14 +20,19 @@ def _readers() -> "dict[str, Callable[[Path], Model]]":
     return {end: read for plugin in all_plugins() for end, read in plugin.net_formats.items()}
 
 
+OWN_SUFFIX = ".safetensors"
+
+
 def net_suffixes() -> tuple[str, ...]:
     """The endings of files that may be named as nets, ours first."""
-    return (".safetensors", *_readers())
+    return (OWN_SUFFIX, *_readers())
 
 
 def resolve_net(path: str | Path) -> Path:
     """The path of a net file of ours: itself, or a foreign one converted once and kept."""
     path = Path(path)
+    if path.suffix == OWN_SUFFIX:
+        return path  # Without a look at the plugins: their packages take time to import.
     read = next((read for end, read in _readers().items() if path.name.endswith(end)), None)
     if read is None:
         return path

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import chess
-
 from zerogames.errors import UserError
 from zerogames_chess._native import State
 
+STARTING_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 _FEN_DEFAULTS = ("w", "-", "-", "0", "1")
 """For the fields behind the pieces, where some are left out."""
 MAX_MOVES = 20_000
@@ -29,7 +28,7 @@ class UciPosition:
     @classmethod
     def initial(cls, *, chess960: bool = False) -> "UciPosition":
         """The start position."""
-        return cls.of(chess.STARTING_FEN, (), chess960=chess960)
+        return cls.of(STARTING_FEN, (), chess960=chess960)
 
     @classmethod
     def parse(cls, words: Sequence[str], *, chess960: bool) -> "UciPosition":
@@ -37,7 +36,7 @@ class UciPosition:
         end = words.index("moves") if "moves" in words else len(words)
         where, moves = words[:end], words[end + 1 :]
         if where[:1] == ["startpos"]:
-            return cls.of(chess.STARTING_FEN, moves, chess960=chess960)
+            return cls.of(STARTING_FEN, moves, chess960=chess960)
         if where[:1] != ["fen"] or len(where) < 2:
             raise UserError("position: write `startpos` or `fen FEN`, then `moves ...`")
         fields = list(where[1:])
@@ -100,6 +99,8 @@ def _without_history(state: State) -> State:
 
 def _play_dead(state: State, text: str) -> State:
     """Play a legal move where no side can mate any more."""
+    import chess  # Rarely needed, and slow to import before the first answer.
+
     board = chess.Board(state.fen, chess960=state.chess960)
     try:
         board.push(board.parse_uci(text))
