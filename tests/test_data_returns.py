@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zerogames.data.record import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
-from zerogames.data.returns import EARNEST, lambda_returns
+from zerogames.data.returns import EXPLORATION_GAP, lambda_returns
 from zerogames.data.shard import write_shard
 from zerogames.registry import get_game
 from zerogames.train import ReplayWindow, WindowSettings
@@ -82,7 +82,7 @@ def test_it_is_the_recursion_of_the_definition(
         if ply == len(moves):
             return -result
         best, gap = search.values["best_q"][ply], best_minus_played(search)[ply]
-        if moves[ply][2] not in ("full", "fast") or gap > EARNEST:
+        if moves[ply][2] not in ("full", "fast") or gap > EXPLORATION_GAP:
             return float(best)
         return (1 - lambda_) * float(best) - lambda_ * plain(ply + 1)
 

@@ -53,7 +53,7 @@ class Encoding:
 
     name: str
     planes: tuple[str, ...]
-    """What each plane holds."""
+    """The meaning of each plane."""
     height: int
     width: int
     num_constant_planes: int = 0
@@ -108,7 +108,7 @@ class Symmetry:
 
 @dataclass(frozen=True, eq=False)
 class PolicyMap:
-    """Where a convolutional policy head's planes hold each action's logit."""
+    """The places of the actions' logits on the planes of a convolutional policy head."""
 
     planes: int
     index: NDArray[np.int32]
@@ -136,13 +136,13 @@ class EndTarget:
     """
 
     name: str
-    """Also the option in names of nets."""
+    """The name, which is also the option in names of nets."""
     per_cell: bool
     """A number from -1 to 1 for every cell of the board, or one number."""
     weight: float
-    """Of its loss: cross-entropy, mean over the cells, or Huber's."""
+    """The weight of its loss: cross-entropy, mean over the cells, or Huber's."""
     delta: float = 1.0
-    """Where Huber's loss becomes linear."""
+    """The error at which Huber's loss becomes linear."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,9 +152,9 @@ class Heads:
     policy: tuple[str, ...]
     value: tuple[str, ...]
     auxiliary: tuple[str, ...] = ()
-    """Such as `moves_left`."""
+    """The further heads, such as `moves_left`."""
     policy_maps: Mapping[str, PolicyMap] = field(default_factory=dict)
-    """For the convolutional ones among `policy`."""
+    """The maps of the convolutional ones among `policy`."""
     kinds: tuple[PolicyKind, ...] = ()
     """The kinds of policy heads that only this game has."""
     ends: tuple[EndTarget, ...] = ()
@@ -183,11 +183,11 @@ class State(Protocol):
 
     @property
     def result(self) -> float | None:
-        """+1 the first player won, 0 draw, -1 the second won, None while the game goes on."""
+        """+1 the first player won, 0 draw, -1 the second won, None while the game is not over."""
 
     @property
     def end_reason(self) -> str:
-        """Such as `checkmate`; empty while the game goes on."""
+        """The reason of the result, such as `checkmate`; empty while the game is not over."""
 
     def observe(self, encoding: str, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """Planes `[P, H, W]` in the side to move's view, raw values, into `out` if given."""
@@ -206,7 +206,7 @@ class Solver(Protocol):
 
     @property
     def quick_plies(self) -> int:
-        """From here on a position takes a second at most; earlier ones may take minutes."""
+        """Plies from which a position takes a second at most; before, it may take minutes."""
 
     def action_results(self, state: State) -> NDArray[np.int8]:
         """`[L]` for the legal actions: +1 won, 0 drawn, -1 lost, in the view of who plays them."""
@@ -244,7 +244,7 @@ class Game(Protocol):
 
     @property
     def encodings(self) -> Mapping[str, Encoding]:
-        """By name, the default first."""
+        """The encodings by name, the default first."""
 
     @property
     def symmetries(self) -> Sequence[Symmetry]:
@@ -290,7 +290,7 @@ class GamePlugin:
     name: str
     """The game's name in identities, e.g. `go`."""
     title: str
-    """As a person writes it; also the gymnasium id, e.g. `Connect4`."""
+    """The name as a person writes it; also the gymnasium id, e.g. `Connect4`."""
     options: type[Any]
     """A frozen dataclass with a default and a docstring for every field."""
     create: "Callable[[Any], Game]"

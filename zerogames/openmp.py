@@ -1,4 +1,4 @@
-"""How torch's threads wait for one another."""
+"""The waiting of torch's threads for one another."""
 
 import os
 

@@ -154,7 +154,7 @@ class BoardPicture:
         )
 
     def rgb(self) -> NDArray[np.uint8]:
-        """The same drawing as pixels, twice oversampled."""
+        """The drawing as pixels, twice oversampled."""
         from PIL import Image, ImageDraw
 
         scale = 2

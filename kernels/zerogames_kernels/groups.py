@@ -1,4 +1,4 @@
-"""How the channels of a layer are shared out among patterns."""
+"""Sharing the channels of a layer among patterns."""
 
 from collections.abc import Sequence
 

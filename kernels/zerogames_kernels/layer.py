@@ -6,7 +6,7 @@ import torch
 
 
 class DepthwiseLayer(NamedTuple):
-    """What `zerogames::board_depthwise` takes after its input."""
+    """The arguments of `zerogames::board_depthwise` after its input."""
 
     weight: torch.Tensor
     """One row of taps per channel, `[C, K]`."""
@@ -19,4 +19,4 @@ class DepthwiseLayer(NamedTuple):
     relu: bool = False
     """Whether negative sums become zero."""
     form: str = "native"
-    """Which kernel runs on a GPU, see `depthwise.FORMS`."""
+    """The kernel that runs on a GPU, see `depthwise.FORMS`."""

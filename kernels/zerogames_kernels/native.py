@@ -12,7 +12,7 @@ from types import ModuleType
 from zerogames_kernels import _cpu_level_baseline
 
 LEVELS = ("baseline", "v3", "v4")
-"""From the one that runs everywhere to the most demanding."""
+"""The levels, from the one that runs everywhere to the most demanding."""
 
 _limit = LEVELS[-1]
 

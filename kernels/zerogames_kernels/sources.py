@@ -1,4 +1,4 @@
-"""Where the sources lie that are compiled where they are used: in a checkout or the package."""
+"""The place of the sources that are compiled where they are used: in a checkout or the package."""
 
 from pathlib import Path
 

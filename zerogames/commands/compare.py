@@ -21,24 +21,24 @@ from zerogames.runs.signals import stop_on_signals
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CompareSettings:
-    """Which nets, on which games, how often. The same folder is continued."""
+    """Nets, games and seeds of a comparison. An existing folder is continued."""
 
     preset: tuple[str, ...] = ()
     """One or more presets of `zerogames pretrain`: files configs/<game>/NAME.toml, or paths."""
     data: tuple[Path, ...] = ()
-    """Files and folders of games, the same for all; by default what the presets name."""
+    """Files and folders of games, the same for all nets; by default those of the presets."""
     nets: tuple[str, ...] = ()
-    """Nets to train with each preset; by default those it is for."""
+    """The nets to train with each preset; by default those that the preset names."""
     seeds: tuple[int, ...] = (1, 2)
-    """Each net is trained once with each of them."""
+    """The seeds; each net is trained once with each of them."""
     game: str | None = None
-    """Name and options; by default the presets'."""
+    """The game with its options, e.g. `go:size=9`; by default the presets'."""
     steps: int | None = None
     """The number of steps of each training; by default the presets'."""
     threads: int = 0
-    """Threads of torch; 0: as the presets say."""
+    """The number of torch's threads; 0 takes the presets'."""
     out: Path | None = None
-    """Folder of the runs and the report; by default `runs/<game>-compare`."""
+    """The folder of the runs and the report; by default `runs/<game>-compare`."""
 
 
 def main(argv: Sequence[str]) -> int:

@@ -23,14 +23,15 @@ _SHOWN_PROBLEMS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions:
-    """What to read."""
+    """Options of every command that reads data."""
 
     paths: tyro.conf.Positional[tuple[Path, ...]]
-    """Files, folders, tars and zips."""
+    """Files, folders, tar and zip archives to read."""
     game: str | None = None
     """The game with its options, e.g. `go:size=9`; by default what the files look like."""
     on_problem: OnProblem = "skip"
-    """Skip and count what cannot be read, or stop with its name."""
+    """Whether files and games that cannot be read are skipped and counted, or stop the command with
+    their name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ class Stats(DataOptions):
     """Count games, positions, lengths, results and duplicates."""
 
     json: bool = False
-    """One JSON line instead of a table."""
+    """Whether one JSON line is printed instead of a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +55,11 @@ class Convert(DataOptions):
     """`shards`, or a format that the game writes, with one game in each file: `lc0` (V6 chunks) and
     `pgn` for chess, `sgf` for Go, `txt` for every game."""
     out: Path
-    """A new folder."""
+    """The new folder for the converted files."""
     games_per_shard: int = 1000
-    """Games in one shard."""
+    """The number of games in one shard."""
     engine_values: bool = False
-    """Keep values in comments as the search's."""
+    """Whether values in comments of the games are kept as the search's values."""
 
 
 def main(argv: Sequence[str]) -> int:

@@ -24,13 +24,14 @@ class MatchOptions(Conditions):
     """
 
     a: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="A")] = ""
-    """One player."""
+    """The first player."""
     b: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="B")] = ""
-    """The other."""
+    """The second player."""
     sprt: str = ""
-    """Stop when decided: elo0=0,elo1=10[,alpha=0.05,beta=0.05,scale=normalized]."""
+    """The hypotheses of a sequential probability ratio test, which ends the match when it is
+    decided: elo0=0,elo1=10[,alpha=0.05,beta=0.05,scale=normalized]."""
     anchor: Annotated[str, tyro.conf.arg(metavar="PLAYER=ELO")] = ""
-    """A player whose rating is known."""
+    """A player whose rating is known, as PLAYER=ELO."""
 
 
 COMMAND = Command(

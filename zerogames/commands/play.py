@@ -28,17 +28,18 @@ class PlayOptions:
     """A net file, `newest` (of the runs in `runs`), `shipped` or the name of a new net; by default
     the newest, else the shipped one, else plain MCTS plays."""
     side: Literal["first", "second", "random"] = "first"
-    """Yours: first is White in chess, Black in Go and Othello, red in Connect Four."""
+    """Your side: first is White in chess, Black in Go and Othello, red in Connect Four."""
     level: int = 7
-    """Strength of the opponent, 1 to 10."""
+    """The strength of the opponent, 1 to 10."""
     nodes: int = 0
-    """The same, as nodes of its search for each move; 0 leaves it to the level."""
+    """The strength as nodes of the search for each move; 0 takes the level's."""
     position: str = ""
-    """Begin there: as the game writes positions, and `moves ...` behind it if you like."""
+    """The position to start from, as the game writes positions, optionally with `moves ...` after
+    it."""
     precision: Literal["fp32", "int8"] = "fp32"
     """The net's precision: int8 is faster on CPUs with VNNI, slower on others, and rounds."""
     seed: int | None = None
-    """Decides what is random."""
+    """The seed of everything random; by default another one each time."""
 
 
 def main(argv: Sequence[str]) -> int:

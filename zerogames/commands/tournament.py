@@ -34,11 +34,12 @@ class TournamentOptions(Conditions):
     title: str = "Tournament"
     """The heading of the report."""
     format: Format = "round-robin"
-    """Everyone against everyone, or the first player against all others."""
+    """Who meets whom: everyone meets everyone (round-robin), or the first player meets all
+    others."""
     anchor: tuple[str, ...] = ()
-    """Players of known rating, PLAYER=ELO; without any the mean is 0."""
+    """Players of known rating, as PLAYER=ELO; without any the mean is 0."""
     elo_from: str = ""
-    """Rate by direct games against this player only."""
+    """Rate all players by their direct games against this one only."""
 
 
 COMMAND = Command(

@@ -37,7 +37,7 @@ class Census:
         return 0
 
     def as_json(self, source: Source) -> dict[str, object]:
-        """For other programs."""
+        """The census as plain values, for other programs."""
         return {
             "files": len(source.paths),
             "games": self.games,

@@ -16,7 +16,7 @@ SHARDS = "shards"
 
 @dataclass(frozen=True, kw_only=True)
 class Converted:
-    """What came of it."""
+    """The result of a conversion."""
 
     games: int
     files: int

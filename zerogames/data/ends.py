@@ -11,7 +11,7 @@ from zerogames.game import Game
 
 
 def end_columns(game: Game) -> dict[str, slice]:
-    """Where each end target of a game lies in `SampleBatch.ends`."""
+    """The columns of each end target of a game in `SampleBatch.ends`."""
     _, height, width = game.spec.observation_shape
     columns, first = {}, 0
     for end in game.heads.ends:

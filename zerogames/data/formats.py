@@ -23,16 +23,16 @@ from zerogames.registry import game_names, get_plugin
 
 @dataclass(frozen=True, kw_only=True)
 class ReadContext:
-    """What readers need to know."""
+    """The context of a reader."""
 
     game: Game
     encoding: str
-    """With its options."""
+    """The encoding with its options."""
     problems: Problems
     engine_values: bool = False
     """Whether values in a game's comments become the search's."""
     value_lambda: float = 0.0
-    """How far the search's value of a position looks ahead; see `zerogames.data.returns`."""
+    """The lambda of the search's value targets; see `zerogames.data.returns`."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class DataGame(Protocol):
 
     @property
     def num_positions(self) -> int:
-        """How many samples it can give."""
+        """The number of samples that it can give."""
 
     @property
     def result(self) -> float | None:

@@ -1,4 +1,4 @@
-"""What to do about files and games that cannot be read: skip and count them, or stop."""
+"""Handling of files and games that cannot be read: skip and count them, or stop."""
 
 import threading
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Problems:
 
     @property
     def count(self) -> int:
-        """How many were skipped."""
+        """The number of files and games that were skipped."""
         return self._count
 
     @property

@@ -26,14 +26,14 @@ probability of a draw, m plies left; side to move's view, NaN where unknown."""
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SearchColumns:
-    """What the search found, one entry per ply; sparse policies lie end to end."""
+    """The search's results, one entry per ply; sparse policies lie end to end."""
 
     policy_offsets: NDArray[np.int64]
     """`[plies + 1]`: ply i owns entries `offsets[i]` to `offsets[i + 1]`."""
     policy_actions: NDArray[np.int32]
     policy_visits: NDArray[np.int32]
     policy_targets: NDArray[np.float32]
-    """What to train on: probabilities that sum to 1 for each ply that has any."""
+    """The policy targets: probabilities that sum to 1 for each ply that has any."""
     values: Mapping[str, NDArray[np.float32]]
     """`VALUE_COLUMNS`, each `[plies]`."""
     surprise: NDArray[np.float32]
@@ -97,7 +97,7 @@ class GameRecord:
     """What was played and how it ended; positions are not stored but replayed."""
 
     game: str
-    """Identity, e.g. `go:size=9`."""
+    """The game's identity, e.g. `go:size=9`."""
     start: str = ""
     """The start position as `Game.format_state` writes it; empty for the initial one."""
     actions: NDArray[np.int32]
@@ -105,17 +105,17 @@ class GameRecord:
     result: float | None
     """First player's view; None when unknown or unfinished."""
     reason: str = ""
-    """Why the game ended."""
+    """The reason of the result."""
     seed: int = 0
-    """Makes the game again, together with the net and the settings."""
+    """The seed that gives the same game with the same net and settings."""
     net: str = ""
     """Version of the net that played: the first digits of its file's SHA-256, or a name."""
     search: SearchColumns | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     """Headers of the file it came from or will be written to; not kept in shards."""
     comments: Mapping[int, str] = field(default_factory=dict)
-    """By ply: the text after the move with that index; -1 for the text before the first.
-    Not kept in shards."""
+    """The text after the move with that index, by ply; -1 for the text before the first. Not kept
+    in shards."""
 
     @property
     def is_whole(self) -> bool:

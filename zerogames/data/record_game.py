@@ -39,7 +39,7 @@ class RecordGame:
 
     @cached_property
     def key(self) -> int:
-        """Of start position and moves."""
+        """A hash of start position and moves."""
         return record_key(self.game_record)
 
     @property
@@ -49,7 +49,7 @@ class RecordGame:
 
     @cached_property
     def plies(self) -> NDArray[np.int32]:
-        """Those with something to learn: not the cheap and random moves of self-play."""
+        """The plies that give samples: not the fast and random moves of self-play."""
         if self.chosen_plies is not None:
             return self.chosen_plies
         search = self.game_record.search
@@ -93,7 +93,7 @@ class RecordGame:
     def _search_values(
         self, game: Game, search: SearchColumns, result: float
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Of every ply."""
+        """The search's values of every ply."""
         record, lambda_ = self.game_record, self.context.value_lambda
         if lambda_ == 0:
             return search.values["best_q"], search.values["best_d"]

@@ -1,4 +1,4 @@
-"""Search values that look ahead along a game, as far as it was played in earnest."""
+"""Q(lambda) value targets, cut at exploratory moves."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,8 +7,8 @@ from zerogames.data.record import SEARCH_KINDS, SearchColumns
 
 _SEARCHED = (SEARCH_KINDS.index("full"), SEARCH_KINDS.index("fast"))
 
-EARNEST = 0.1
-"""A move counts as the best one if the search gave it at most so much less."""
+EXPLORATION_GAP = 0.1
+"""A move is exploratory if its value is lower than the best one's by more than this."""
 
 
 def lambda_returns(
@@ -16,19 +16,19 @@ def lambda_returns(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Values and draw shares in the view of each ply's player: Watkins's Q(lambda).
 
-    Each is (1 - lambda) of what the search found and lambda of the next position's return, the
-    game's result at the end. A proof stands as it is. After a move that exploration chose against
-    the search, what followed says nothing about the position before it: the search's value stands
-    alone there, and a deliberate blunder is not blamed on the moves that led to it.
+    Each is (1 - lambda) of the position's own search value and lambda of the next position's
+    return, at the end the game's result. Proven values are kept. After an exploratory move the
+    search's value stands alone, so that a deliberate mistake does not change the targets of the
+    moves before it.
 
     Args:
-        search: What was found at each ply.
-        last_result: Of the game, in the view of the player of the last ply.
-        lambda_: 0 gives the search's values, 1 the results of games in earnest.
+        search: The search's results at each ply.
+        last_result: The result of the game, in the view of the player of the last ply.
+        lambda_: 0 gives the search's values, 1 the result unless an exploratory move follows.
     """
     best_q, best_d = search.values["best_q"].tolist(), search.values["best_d"].tolist()
     gap = search.values["best_q"] - search.values["played_q"]
-    looks_ahead = (np.isin(search.kinds, _SEARCHED) & (gap <= EARNEST)).tolist()
+    looks_ahead = (np.isin(search.kinds, _SEARCHED) & (gap <= EXPLORATION_GAP)).tolist()
     unknown = np.isnan(search.values["best_q"]).tolist()
     after_q, after_d = last_result, 1 - abs(last_result)
     returns = np.empty((2, search.plies), np.float32)

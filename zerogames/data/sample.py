@@ -12,7 +12,7 @@ from zerogames.data import _samples
 from zerogames.game import Game, State, Symmetry
 
 SAMPLE_HEADER = struct.Struct("<6H7f")
-"""As `SampleHeader` in `zerogames/sample.hpp`."""
+"""The layout of `SampleHeader` in `zerogames/sample.hpp`."""
 _NO_SYMMETRY = np.empty(0, np.uint8)
 
 
@@ -70,7 +70,7 @@ class SampleBatch:
         return type(self)(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
     def copy(self) -> Self:
-        """The same numbers in memory of their own."""
+        """A copy in memory of its own."""
         return type(self)(
             **{field.name: getattr(self, field.name).copy() for field in fields(self)}
         )

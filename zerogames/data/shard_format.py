@@ -19,7 +19,7 @@ class ShardFormat:
     suffixes = (SUFFIX,)
 
     def matches(self, file: DataFile, head: bytes) -> bool:
-        """By Parquet's first bytes."""
+        """Recognise Parquet's first bytes."""
         return head.startswith(_MAGIC)
 
     def blocks(self, file: DataFile) -> Iterator[Block]:

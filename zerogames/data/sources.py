@@ -25,7 +25,7 @@ class Piece:
     format: DataFormat
     block: Block
     copy: int = 0
-    """How many times its file was named before."""
+    """The number of times its file was named before."""
 
 
 class Source:
@@ -73,7 +73,7 @@ class Source:
         """Names of the formats met in the first files, with how many files each."""
 
     def describe(self) -> str:
-        """What was recognised, on one line."""
+        """A line that tells what was recognised."""
         kinds = ", ".join(f"{name} ({count})" for name, count in self.found.items())
         more = "; looked at the first files only" if len(self.paths) > _PROBED else ""
         return f"{len(self.paths)} files: {kinds}{more}"

@@ -34,7 +34,7 @@ def is_validation(key: int, share: float) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which positions of which games become samples."""
+    """The choice of positions that become samples."""
 
     part: Part = "all"
     validation_share: float = 0.2
@@ -42,7 +42,7 @@ class Selection:
     keep: float = 1.0
     """Probability with which a position is kept; the reference trainer of Lc0 keeps 1/32."""
     per_game: int = 0
-    """At most so many positions of a game, drawn at random; 0 for no limit."""
+    """The largest number of positions of a game, drawn at random; 0 for no limit."""
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""From a data set to batches: worker threads, a shuffle buffer, reused memory."""
+"""Batches from a data set: worker threads, a shuffle buffer, reused memory."""
 
 import queue
 import threading
@@ -19,7 +19,7 @@ from zerogames.errors import UserError
 
 @dataclass(frozen=True, kw_only=True)
 class StreamOptions:
-    """How samples become batches."""
+    """The options of a stream of batches."""
 
     batch_size: int = 256
     shuffle_buffer: int = 65_536
@@ -27,7 +27,7 @@ class StreamOptions:
     symmetries: bool = False
     """Transform each sample by a random symmetry of the board."""
     epochs: int | None = 1
-    """Passes over the data; None goes on for ever."""
+    """The number of passes over the data; None never ends."""
     drop_last: bool = False
     """Leave out a last batch that is not full."""
     workers: int = 1

@@ -12,7 +12,7 @@ from zerogames.nets.evaluation import Evaluation
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """What a caller needs to know to keep an evaluator busy."""
+    """The properties of an evaluator that a caller needs to keep it busy."""
 
     batch_size: int
     """Positions per call at which it is fastest; any other number works too."""
@@ -29,7 +29,7 @@ class Evaluator(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """How it is used best."""
+        """The batch sizes and threads with which it is fastest."""
 
     @property
     def version(self) -> str:

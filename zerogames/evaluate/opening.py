@@ -1,4 +1,4 @@
-"""From a net file and a kind to an evaluator."""
+"""Opening the evaluator of a net by its kind."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ from zerogames.export.names import INPUT_PLANES
 Array = NDArray[np.float32]
 _BATCH = 64
 _ROWS = 2048
-"""Board points of a batch that moments are taken from."""
+"""The number of board points of a batch that moments are taken from."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def find_largest(model: onnx.ModelProto, names: Sequence[str], planes: Array) ->
 
 @dataclass
 class InputMoments:
-    """Of a layer's inputs, one row for each board point, window unrolled as in the weights."""
+    """Moments of a layer's inputs, a row for each board point, unrolled as in the weights."""
 
     second: NDArray[np.float64]
     """`[n, n]`, of the inputs as uint8 sees them."""

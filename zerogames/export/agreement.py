@@ -11,15 +11,15 @@ from zerogames.nets.evaluation import Evaluation
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """On some positions, legal moves alone."""
+    """The agreement of a faster form with the net on some positions, legal moves alone."""
 
     positions: int
     top1: float
-    """Share of positions with the same best move."""
+    """The share of positions with the same best move."""
     divergence: float
-    """Mean Kullback-Leibler divergence of the policies, in nats."""
+    """The mean Kullback-Leibler divergence of the policies, in nats."""
     value_error: float
-    """Mean difference of win minus loss, in [0, 2]."""
+    """The mean difference of win minus loss, in [0, 2]."""
     largest_value_error: float
 
     def describe(self) -> str:

@@ -22,7 +22,8 @@ from zerogames_kernels.pattern import RADIUS
 DOMAIN = "zerogames"
 KIND = "BoardDepthwise"
 VERSION = 1
-"""Of the operator, and of the plugin: TensorRT's parser looks for version 1 by default."""
+"""The version of the operator and of the plugin: TensorRT's parser looks for version 1 by
+default."""
 WINDOW = 2 * RADIUS + 1
 ATTRIBUTES = ("offsets", "groups", "channels", "relu")
 
@@ -34,7 +35,7 @@ def is_square(patterns: Sequence[Pattern]) -> bool:
 
 
 def op_attributes(patterns: Sequence[Pattern], channels: int, *, relu: bool) -> dict[str, Any]:
-    """What a node of the operator is made with."""
+    """The attributes of a node of the operator."""
     return {
         "offsets": flatten_offsets(group_offsets(patterns)),
         "groups": len(patterns),
@@ -45,7 +46,7 @@ def op_attributes(patterns: Sequence[Pattern], channels: int, *, relu: bool) -> 
 
 
 def op_function(opset: int, *, relu: bool) -> onnx.FunctionProto:
-    """What the operator means, in standard operators; all layers of a file agree on `relu`."""
+    """The operator as a function of standard operators; all layers of a file agree on `relu`."""
 
     def constant(name: str, *values: int) -> onnx.NodeProto:
         return helper.make_node("Constant", [], [name], value_ints=values)

@@ -20,11 +20,12 @@ from zerogames.nets.foreign import net_suffixes, resolve_net
 from zerogames.nets.net_info import NetInfo, net_version, read_net_info
 
 EXPORT_VERSION = 1
-"""Raise it when the exported graph changes: cached exports of older versions are not used."""
+"""The version of the exported graph. Raise it when the graph changes: cached exports of older
+versions are not used."""
 NATIVE_VERSION = 2
-"""The same for the native form."""
+"""The version of the native form, raised likewise."""
 INT8_VERSION = 1
-"""The same for the int8 form."""
+"""The version of the int8 form, raised likewise."""
 INT8_SUFFIX = ".int8.onnx"
 """The ending of int8 exports that users make beside their nets."""
 

@@ -33,9 +33,9 @@ class EngineInfo:
     """`tensorrt` or `tensorrt-rtx`."""
     builder_version: str
     sha256: str
-    """Of the engine."""
+    """The digest of the engine."""
     batch: tuple[int, int, int]
-    """Smallest, best and largest."""
+    """The smallest, best and largest number of positions per call."""
     plugin: bool
     """Whether the plugin must be loaded first."""
     net: Mapping[str, str]
@@ -101,7 +101,7 @@ def load_module(builder: str) -> ModuleType:
 
 @dataclass
 class Messages:
-    """What a builder complained about."""
+    """The messages of a builder."""
 
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -124,7 +124,7 @@ def make_logger(trt: ModuleType, messages: Messages) -> Any:
 
 
 def plugin_library() -> Path:
-    """Where the compiled plugin is looked for; files never name it, since loading it runs code."""
+    """Where the compiled plugin is looked for; no file names it, since loading it runs code."""
     return cache_folder().parent / "libzerogames_tensorrt.so"
 
 

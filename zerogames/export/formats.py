@@ -32,11 +32,11 @@ class ExportFormat:
     """A way to write nets."""
 
     suffix: str
-    """What its files end in, e.g. `.onnx`."""
+    """The ending of its files, e.g. `.onnx`."""
     write: Callable[[ExportRequest], ExportReport]
     """Writes and checks a net. Nothing is left behind if it fails."""
     precisions: tuple[str, ...] = ("fp32",)
-    """The default first."""
+    """The precisions of the format, the default first."""
     plugin_op: bool = False
     """Whether it has the option of that name."""
     calibration: bool = False

@@ -18,7 +18,7 @@ class GraphBuilder:
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
     layer: str = ""
-    """What is being translated, e.g. `blocks.0.expand`; names begin with it."""
+    """The layer that is being translated, e.g. `blocks.0.expand`; names begin with it."""
     _used: dict[str, int] = field(default_factory=dict)
 
     @contextmanager

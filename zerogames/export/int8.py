@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 CALIBRATION_POSITIONS = 512
 HELD_OUT_POSITIONS = 256
 GOOD_AGREEMENT = 0.98
-"""Same best moves: below it, sensitive layers go back to float32."""
+"""The share of same best moves below which sensitive layers go back to float32."""
 SENSITIVE = ((), ("policy.conv2",), ("policy",), ("policy", "stem"))
-"""What is left in float32, tried in this order."""
+"""The layers that stay in float32, tried in this order."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Int8Net:
 
     model: onnx.ModelProto
     kept: tuple[str, ...]
-    """Layers in float32, by the beginnings of their names."""
+    """The layers in float32, by the beginnings of their names."""
     agreement: Agreement
-    """With the float32 net, on positions that were not calibrated with."""
+    """The agreement with the float32 net on positions that were not calibrated with."""
 
 
 def quantize_net(

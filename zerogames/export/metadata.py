@@ -1,4 +1,4 @@
-"""What an exported file says about itself."""
+"""The metadata of an exported file."""
 
 import json
 

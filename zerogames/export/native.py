@@ -1,4 +1,4 @@
-"""From the ONNX form of a net to the file that our own float32 kernels read."""
+"""Making the file of our float32 kernels from the ONNX form of a net."""
 
 import numpy as np
 import onnx

@@ -20,10 +20,10 @@ METADATA_KEY = "zerogames-native"
 
 
 class NativeHeader(TypedDict):
-    """What the tensors of a native net do not say."""
+    """The facts about a native net that its tensors do not tell."""
 
     board: tuple[int, int]
-    """Height and width."""
+    """The height and width of the board."""
     stem_relu: bool
     """Whether a ReLU follows the stem."""
     block_relus: list[bool]

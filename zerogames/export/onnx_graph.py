@@ -37,9 +37,10 @@ class NetGraph:
     tensors: Mapping[str, Array]
     patterns: Sequence[tuple[Pattern, ...]]
     half: bool = False
-    """Compute in float16; planes and outputs stay float32."""
+    """Whether the net computes in float16; planes and outputs stay float32."""
     board_op: bool = False
-    """Write masked depthwise layers as `zerogames.BoardDepthwise`, not as a 5x5 convolution."""
+    """Whether masked depthwise layers become `zerogames.BoardDepthwise` instead of a 5x5
+    convolution."""
     builder: GraphBuilder = field(default_factory=GraphBuilder)
 
     def build(self) -> onnx.ModelProto:
@@ -89,7 +90,7 @@ class NetGraph:
         return model
 
     def stem(self, x: str) -> str:
-        """From planes to the trunk."""
+        """Write the layers from the planes to the trunk."""
         if self.spec.convention == "lc0" and self.spec.block != "res":
             return self.conv(x, "stem.0")
         return self.activate(self.conv(x, "stem.0", norm="stem.1"))
@@ -129,7 +130,7 @@ class NetGraph:
             return y if bias is None else self.add(y, self.weights(bias, f"{name}.bias"))
 
     def gather_actions(self, logits: str, trunk: str, planes: str) -> str:
-        """From flattened planes to actions; see `zerogames.nets.heads.ActionGather`."""
+        """Gather the actions' logits from planes; see `zerogames.nets.heads.ActionGather`."""
         policy_map = self.game.heads.policy_maps[planes]
         index = np.asarray(policy_map.index)
         elsewhere = index < 0
@@ -309,7 +310,7 @@ class NetGraph:
         return self.builder.constant(array.astype(np.float16), name)
 
     def float32(self, x: str) -> str:
-        """From the type the net computes in to float32."""
+        """Convert from the type that the net computes in to float32."""
         return self.builder.op("Cast", x, to=TensorProto.FLOAT) if self.half else x
 
     def policy_output(self, kind: str, *inputs: str, **attributes: Any) -> str:

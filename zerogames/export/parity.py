@@ -18,9 +18,10 @@ class Tolerance:
     """The largest differences that are allowed."""
 
     logits: float
-    """Of policy logits and moves left, relative to 1 + the largest number among the right ones."""
+    """The tolerance of policy logits and moves left, relative to 1 + the largest of torch's
+    numbers."""
     probability: float
-    """Of win, draw and loss."""
+    """The tolerance of the probabilities of win, draw and loss."""
 
 
 TOLERANCES = {
@@ -117,7 +118,7 @@ def compare(ours: Evaluation, right: Evaluation) -> Parity:
 
 
 def _without_missing(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Without the -1e4 that a net without a pass gives it: it would excuse any difference."""
+    """Leave out the -1e4 that a net without a pass gives it: it would excuse any difference."""
     return logits[logits > -1e3]
 
 

@@ -36,10 +36,10 @@ class Layer:
     """A convolution or dense layer."""
 
     name: str
-    """As in the net's file, e.g. `blocks.0.expand`."""
+    """The layer's name in the net's file, e.g. `blocks.0.expand`."""
     node: onnx.NodeProto
     result: str
-    """Its output, behind the ReLU if one follows."""
+    """The layer's output, behind the ReLU if one follows."""
     weight: Array
     bias: Array
 

@@ -85,7 +85,7 @@ class ExportRequest:
     """What the net's file says; for a new net, its name and game."""
     out: Path
     options: ExportOptions = ExportOptions(precision="fp32")
-    """With a precision that the format has."""
+    """Options whose precision the format has."""
     source: Path | None = None
     """The net's file, if it has one."""
 

@@ -27,18 +27,18 @@ LARGEST_DENSE = 1 << 19
 better with more."""
 
 WINDOW = 5
-"""Of depthwise layers."""
+"""The window of depthwise layers."""
 
 
 @dataclass(frozen=True)
 class TrunkOutput:
-    """What the kernels hand on to the rest of the net."""
+    """An output of the kernels, which the rest of the net takes."""
 
     name: str
-    """Of the value in the model."""
+    """The name of the value in the model."""
     channels: int
     layers: tuple[HeadLayer, ...]
-    """Behind the trunk; none: the trunk itself."""
+    """The layers behind the trunk; none: the output is the trunk itself."""
     chosen: NDArray[np.int64] | None = None
     """Places of the flattened planes that are wanted, if not all."""
     dense: tuple[HeadLayer, ...] = ()
@@ -130,7 +130,7 @@ class TrunkReader:
         return sum(name.startswith(f"{block}/Relu") for name in self._names)
 
     def outputs(self, channels: int) -> list[TrunkOutput]:
-        """Where the kernels end; `channels` of the trunk."""
+        """The outputs at which the kernels end; `channels` is the trunk's."""
         trunk = [n.output[0] for n in self.model.graph.node if n.name.startswith("blocks.")][-1]
         found = []
         for node in self.readers[trunk]:
@@ -188,7 +188,7 @@ class TrunkReader:
         return self.readers[name][-1]
 
     def result(self, node: onnx.NodeProto) -> str:
-        """What an int8 layer's output is called behind its rounding."""
+        """The name of an int8 layer's output behind its rounding."""
         return str(self.reader(node.output[0]).output[0]).removesuffix("/quantized")
 
     def _chain(self, node: onnx.NodeProto) -> TrunkOutput | None:
@@ -218,7 +218,7 @@ class TrunkReader:
         return TrunkOutput(value, channels, tuple(layers), dense=dense)
 
     def _choice(self, value: str, size: int) -> tuple[str, NDArray[np.int64]] | None:
-        """What is gathered from flattened planes and nowhere else, and its name."""
+        """The value that is gathered from flattened planes and nowhere else, and its name."""
         nodes: list[onnx.NodeProto] = []
         for kind in ("Flatten", "Gather"):
             following = self.readers.get(value, [])

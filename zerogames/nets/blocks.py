@@ -46,7 +46,7 @@ def make_convolution(spec: NetSpec, patterns: Patterns) -> nn.Module:
 
 
 class Stem(nn.Sequential):
-    """From input planes to the trunk's channels."""
+    """The first layer: from input planes to the trunk's channels."""
 
     NORMED = (("0", "1"),)
 

@@ -44,7 +44,8 @@ VALUE_KINDS = {
     "az": ValueKind(channels=1, hidden=256),
     "gap": ValueKind(hidden=50),
 }
-"""By the name in specs: Lc0's, AlphaZero's, and the pooled one of the Go papers."""
+"""The value heads by their names in specs: Lc0's, AlphaZero's, and the pooled one of the Go
+papers."""
 
 
 def policy_kinds(game: Game) -> Mapping[str, PolicyKind]:

@@ -28,7 +28,7 @@ END_HIDDEN = 50
 
 
 class GraphWriter(Protocol):
-    """What heads write their ONNX layers with; values and layers are known by their names."""
+    """The graph to which heads write ONNX layers; values and layers have names."""
 
     @property
     def spec(self) -> NetSpec:
@@ -72,7 +72,7 @@ class GraphWriter(Protocol):
 
 
 class PolicyHead(nn.Module):
-    """From a trunk `[B, C, H, W]` to logits `[B, A]`."""
+    """A policy head: from a trunk `[B, C, H, W]` to logits `[B, A]`."""
 
     def __init__(self, spec: NetSpec, game: Game) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class PolicyHead(nn.Module):
 
 
 class ActionGather(nn.Module):
-    """From a policy's planes `[B, planes, H, W]` to logits `[B, A]`.
+    """Gathers logits `[B, A]` from a policy's planes `[B, planes, H, W]`.
 
     Actions without a place on the planes (a pass) get a logit from the pooled trunk, or a very low
     one. A map that only flattens, with such actions last, serves every board size.

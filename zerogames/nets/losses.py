@@ -20,12 +20,12 @@ from zerogames.nets.spec import NetSpec
 ILLEGAL_LOGIT = -1e10
 MOVES_LEFT_SCALE = 20.0
 MOVES_LEFT_DELTA = 10.0
-"""In plies; beyond it the moves-left loss grows linearly."""
+"""The error in plies beyond which the moves-left loss grows linearly."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """What a net should have said."""
+    """The targets of a batch."""
 
     policy: Tensor
     """Probabilities `[B, A]`; negative for an illegal action, as in Lc0's data."""
@@ -38,7 +38,7 @@ class Targets:
     weights: Tensor | None = None
     """`[B]`: how much each position counts, in losses and metrics; by default all the same."""
     ends: Mapping[str, Tensor] = field(default_factory=dict)
-    """By name of the `EndTarget`: `[B, H * W]` from -1 to 1, or `[B, 1]`."""
+    """The end targets by name: `[B, H * W]` from -1 to 1, or `[B, 1]`."""
     ends_known: Tensor | None = None
     """`[B]`: 1 where `ends` are known, else 0."""
 
@@ -53,14 +53,14 @@ class Losses(NamedTuple):
 
 
 class Metrics(NamedTuple):
-    """What is reported beside the losses."""
+    """The figures that are reported beside the losses."""
 
     policy_accuracy: Tensor
     """Share of positions where the likeliest legal action is the target's."""
     value_mse: Tensor
-    """Of win minus loss, which spans [-1, 1]."""
+    """The mean squared error of win minus loss, which spans [-1, 1]."""
     value_mse_quarter: Tensor
-    """The same divided by 4, as Lc0 and the papers report it."""
+    """The mean squared error divided by 4, as Lc0 and the papers report it."""
 
 
 def mask_illegal(logits: Tensor, policy_target: Tensor, legal: Tensor | None = None) -> Tensor:
@@ -177,7 +177,7 @@ def compute_metrics(output: Output, targets: Targets, spec: NetSpec) -> Metrics:
 
 
 def decayed_parameters(model: Model) -> list[nn.Parameter]:
-    """What L2 falls on: the weights of all convolutions and dense layers.
+    """The parameters that L2 applies to: the weights of all convolutions and dense layers.
 
     Lc0's recipe adds the biases of the policy's and the value's output layers.
     """

@@ -17,7 +17,7 @@ from zerogames.nets.spec import NetSpec, Value
 
 
 class Output(NamedTuple):
-    """What a net says about positions, all in the side to move's view."""
+    """The outputs of a net, in the side to move's view."""
 
     policy_logits: Tensor
     """`[B, A]`."""
@@ -26,7 +26,7 @@ class Output(NamedTuple):
     moves_left: Tensor | None
     """`[B]` plies to the end of the game, if the net has that head."""
     ends: Mapping[str, Tensor] | None = None
-    """In training, of the heads that serve it: logits `[B, H * W]` or numbers `[B, 1]`."""
+    """The outputs of heads for training only: logits `[B, H * W]` or numbers `[B, 1]`."""
 
 
 def win_draw_loss(value_logits: Tensor, value: Value) -> Tensor:
@@ -52,7 +52,7 @@ class Model(nn.Module):
         super().__init__()
         self.spec = spec
         self.patterns = tuple(patterns)
-        """Of each spatial layer in turn, one pattern for each group of channels."""
+        """The patterns of each spatial layer, one for each group of channels."""
         self.input_shape = game.encodings[spec.encoding.partition(":")[0]].shape
         planes, height, width = self.input_shape
         self.register_buffer("input_scale", _scale(spec, planes), persistent=False)

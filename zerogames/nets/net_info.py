@@ -39,7 +39,7 @@ class NetInfo:
     data_licence: str = ""
     """Licence of the data it was trained on."""
     patterns: list[list[list[Offset]]] = field(default_factory=list)
-    """Of a net with random patterns: layer, group, taps."""
+    """The taps of a net with random patterns: layer, group, taps."""
     format: int = FORMAT
 
 
@@ -52,7 +52,7 @@ class _TensorHeader(Protocol):
 
 
 class TensorFile(Protocol):
-    """What `safe_open` gives, with types."""
+    """The typed surface of what `safe_open` returns."""
 
     def metadata(self) -> dict[str, str] | None:
         """Texts by name."""

@@ -43,7 +43,7 @@ class NetSpec:
     kernel: str
     """`3x3`, `5x5`, `rng`, or letters of the game's patterns in the order of the groups."""
     form: Form = "native"
-    """How a depthwise layer is computed; all forms share one set of weights."""
+    """The way a depthwise layer is computed; all forms share one set of weights."""
     blocks: int
     channels: int
     expanded: int
@@ -51,11 +51,11 @@ class NetSpec:
     se_ratio: int = 0
     """Squeeze-and-excitation: hidden width is `channels // se_ratio`; 0 for none."""
     activation: Activation = "relu"
-    """Between layers; `mish` for nets of Lc0, residual ones only."""
+    """The activation between layers; `mish` for residual nets of Lc0 only."""
     convention: Convention = "lc0"
     """Which layers have biases and batch-norm scales, and the batch norm's epsilon."""
     pattern_seed: int = 0
-    """For the kernel `rng`."""
+    """The seed of the random patterns of the kernel `rng`."""
     input_scale: InputScale = ()
     """Factor for some planes: encoders emit raw values, e.g. the rule-50 counter in plies."""
 
@@ -102,7 +102,7 @@ class NetSpec:
             )
 
     def differences(self, other: "NetSpec") -> list[str]:
-        """What keeps weights of `other` from fitting here, e.g. `channels 96 and 64`."""
+        """Why weights of `other` do not fit here, e.g. `channels 96 and 64`."""
         loose = {"name", "game", "form", "value_weight", "value_loss", "l2"}
         return [
             f"{field.name} {getattr(self, field.name)} and {getattr(other, field.name)}"

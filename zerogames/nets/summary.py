@@ -18,7 +18,7 @@ class Layer:
     name: str
     kind: str
     shape: tuple[int, ...]
-    """Of its output for one position."""
+    """The shape of its output for one position."""
     parameters: int
     macs: int
     """Multiply-adds for one position."""
@@ -38,7 +38,7 @@ class Summary:
     inference_bytes: int
     """The largest input and output of one layer."""
     training_bytes: int
-    """What the backward pass keeps."""
+    """The memory that the backward pass needs, in bytes."""
 
 
 def count_trainable(model: nn.Module) -> int:

@@ -16,7 +16,7 @@ from zerogames.runs.folder import RunPaths
 from zerogames.runs.metrics_log import read_lines
 
 SPEED_BATCH = 100
-"""Positions of a batch, as in the papers' tables."""
+"""The number of positions of a batch, as in the papers' tables."""
 _ROUNDS = 3
 
 

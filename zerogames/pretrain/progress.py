@@ -1,4 +1,4 @@
-"""What a person sees while a net is pretrained."""
+"""The display of a pretraining."""
 
 from collections.abc import Mapping
 

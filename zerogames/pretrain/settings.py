@@ -15,23 +15,24 @@ KIND = "pretrain"
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingSettings:
-    """How games become batches."""
+    """How positions are drawn from games."""
 
     keep: float = 1.0
-    """Share of a game's positions that a pass over the data takes, drawn anew each time: the
-    fewer, the better mixed are the batches."""
+    """The share of a game's positions that a pass over the data takes, drawn anew in each pass: a
+    smaller share mixes the batches better."""
     per_game: int = 0
     """The largest number of positions of a game in a pass; 0 for no limit."""
     shuffle_buffer: int = 131_072
-    """Positions among which the next is drawn, about a kilobyte each."""
+    """The number of positions among which the next is drawn, about a kilobyte each."""
     symmetries: bool = True
-    """Turn and mirror each position at random, where the game has symmetries."""
+    """Whether each position is rotated and mirrored at random, where the game has symmetries."""
     engine_values: bool = False
-    """Take values in the games' comments as the search's."""
+    """Whether values in the games' comments are taken as the search's values."""
     workers: int = 1
     """The number of threads that read."""
     on_problem: OnProblem = "skip"
-    """Skip and count what cannot be read, or stop with its name."""
+    """Whether files and games that cannot be read are skipped and counted, or stop the command with
+    their name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,17 +62,17 @@ class ValidationSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainSettings:
-    """What to learn from, with which net, for how long, and where to keep it."""
+    """A supervised training: its data, its net, its length and its folder."""
 
     game: str = "chess"
-    """Name and options, e.g. `go:size=9`."""
+    """The game with its options, e.g. `go:size=9`."""
     data: tuple[Path, ...] = ()
-    """Files, folders, tars and zips of games; what they are is told by their contents."""
+    """Files, folders, tar and zip archives of games; their kind is recognised by their contents."""
     net: str | None = None
     """The net to train: the name of an architecture for new random weights, a file, also another
     program's (`weights.pb.gz`), `newest` or `shipped`; by default the game's own small net."""
     out: Path | None = None
-    """Folder of the run; by default `runs/<game>-pretrain`. An existing one is continued."""
+    """The folder of the run; by default `runs/<game>-pretrain`. An existing one is continued."""
     minutes: float | None = None
     """The length of the run in minutes, all sessions together; 20 if no other limit is given."""
     steps: int | None = None
@@ -79,7 +80,7 @@ class PretrainSettings:
     seed: int = 1
     """The seed that decides the first weights and the order of the data."""
     licence: str = ""
-    """Licence and credit of the data, written into the net."""
+    """The licence and credit of the data, which are written into the net."""
     report_every: int = 100
     """The number of steps between two lines of metrics."""
     checkpoint_minutes: float = 5.0

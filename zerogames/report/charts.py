@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 WIDTH, HEIGHT = 560, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 16, 34, 44
 _MOST_DOTS = 60
-"""Above, a line has no dots: they would hide it."""
+"""The largest number of dots on a line; more would hide it."""
 COLOURS = ("#2563a8", "#d1662a", "#3a8f5c", "#8a4fa3", "#b03a5b", "#6b6f76")
 """Told apart also by people who see red and green alike: they differ in lightness."""
 
@@ -37,7 +37,7 @@ class Level:
 
 @dataclass(frozen=True, kw_only=True)
 class LineChart:
-    """What is drawn; `svg` draws it."""
+    """A chart of lines; `svg` draws it."""
 
     title: str
     series: Sequence[Series]
@@ -164,7 +164,7 @@ def _draw(frame: _Frame, one: Series, colour: str, y_format: Callable[[float], s
 
 
 def _legend(shown: Sequence[Series], width: int) -> list[str]:
-    """From the right, on the line of the title."""
+    """Draw the legend from the right, on the line of the title."""
     parts: list[str] = []
     right = float(width - _RIGHT)
     for index in reversed(range(len(shown))):

@@ -40,7 +40,7 @@ def _replay(game: Game, record: GameRecord) -> tuple[list[State], list[str]]:
 
 
 def _picture(game: Game, record: GameRecord, states: list[State], ply: int) -> str:
-    """As data, so that the picture's own names and styles stay inside it."""
+    """Embed the picture as data, so that its names and styles stay inside it."""
     picture = game.render(states[ply], last_action=int(record.actions[ply - 1]))
     encoded = base64.b64encode(picture.svg().encode()).decode()
     return f"data:image/svg+xml;base64,{encoded}"
@@ -70,7 +70,7 @@ def _move_text(moves: list[str], states: list[State]) -> str:
 
 
 def _value_chart(record: GameRecord, states: list[State]) -> str:
-    """How the players saw it; nothing for a game without that."""
+    """Draw the values of the players; nothing for a game without them."""
     searched: list[tuple[float, float]] = []
     raw: list[tuple[float, float]] = []
     if record.search is not None:

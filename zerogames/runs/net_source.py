@@ -1,4 +1,4 @@
-"""From the text that names a net to the net, for every command that takes one.
+"""Nets by the text that names them, for every command that takes one.
 
 A net is named by
 

@@ -20,7 +20,7 @@ class WeightAverage:
         self._settings = settings
         self._sources = _floats(model)
         self.tensors = {name: tensor.clone() for name, tensor in self._sources.items()}
-        """By the names of the model's state."""
+        """The averaged tensors by their names in the model's state."""
         self.updates = 0
 
     @torch.no_grad()

@@ -31,7 +31,7 @@ MAX_STATE_BYTES = 1 << 26
 
 @dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
 class TrainerState:
-    """What the JSON says beside the tensors."""
+    """The content of `trainer.json`, beside the tensors."""
 
     step: int
     samples: int

@@ -23,13 +23,13 @@ _NAME = re.compile(r"step-(\d{8,})")
 
 @dataclass(frozen=True, kw_only=True)
 class Resumed:
-    """A trainer that goes on."""
+    """The trainer to continue with."""
 
     trainer: Trainer
     extra: dict[str, JsonValue]
     path: Path
     refused: tuple[str, ...]
-    """What was wrong with newer checkpoints; they were renamed to `damaged-...`."""
+    """The faults of newer checkpoints, which were renamed to `damaged-...`."""
 
 
 class CheckpointFolder:
@@ -90,7 +90,7 @@ class CheckpointFolder:
             write_text_atomically(path / SCORE_NAME, json.dumps({"score": float(score)}))
 
     def scores(self) -> dict[Path, float]:
-        """Of the checkpoints that have one."""
+        """The score of each checkpoint that has one."""
         found = {}
         for path in self.paths:
             try:

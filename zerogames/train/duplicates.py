@@ -21,7 +21,7 @@ _NUM_POLICY = struct.Struct("<10xH")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DenseTargets:
-    """What was found at each row of a shard."""
+    """The targets of each row of a shard."""
 
     keys: NDArray[np.uint64]
     """`[rows]`: equal for equal observations."""

@@ -30,7 +30,7 @@ _EMPTY = "the window is empty: no shard with positions has been added"
 
 @dataclass(frozen=True, eq=False)
 class _View:
-    """What can be drawn at one moment; never changes."""
+    """The positions that can be drawn at one moment; never changes."""
 
     shards: tuple[ShardSamples, ...]
     starts: NDArray[np.int64]
@@ -297,7 +297,7 @@ class ReplayWindow:
         return batch
 
     def state(self) -> WindowState:
-        """What `restore` needs, as JSON; the shards themselves stay where they are."""
+        """The state for `restore`, as JSON; the shards themselves stay where they are."""
         return {
             "seed": self.seed,
             "draws": self.num_draws,

@@ -14,75 +14,78 @@ Precision = Literal["auto", "fp32", "bf16", "fp16"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainerSettings:
-    """How weights are changed by batches; where the batches come from is not said here."""
+    """How a trainer changes weights with batches, whatever their source."""
 
     batch_size: int = 256
-    """Positions in a step."""
+    """The number of positions in a step."""
     splits: int = 1
-    """Parts a batch is run in, for large batches in little memory: gradients are averaged, batch
-    norms see one part at a time (Lc0's virtual batch size)."""
+    """The number of parts a batch is computed in, for large batches in little memory: gradients are
+    averaged, and batch norms see one part at a time (Lc0's virtual batch size)."""
     optimizer: Optimizer = "adamw"
-    """sgd (with momentum) or adamw."""
+    """The optimizer: `sgd` (with momentum) or `adamw`."""
     learning_rate: float = 1e-3
-    """The highest of the schedule, for losses that are means over the batch."""
+    """The highest learning rate of the schedule, for losses that are means over the batch."""
     momentum: float = 0.9
-    """Of sgd."""
+    """The momentum of `sgd`."""
     nesterov: bool = True
-    """Nesterov's form of momentum, as Lc0 and the papers train."""
+    """Whether the momentum is Nesterov's, as in Lc0 and the papers."""
     weight_decay: float = 1e-4
-    """Decoupled, times the learning rate; on weights of convolutions and dense layers."""
+    """The decoupled decay of the weights of convolutions and dense layers, times the learning
+    rate."""
     l2: float = 0.0
-    """Times the sum of squares of the same weights, as a part of the loss (Lc0: 0.5e-4)."""
+    """The factor of the sum of squares of the same weights in the loss (Lc0: 0.5e-4)."""
     clip_norm: float = 0.0
-    """Longer gradients are cut to this length; 0 for none."""
+    """The length to which longer gradients are cut; 0 for no limit."""
 
     schedule: Schedule = "constant"
-    """constant, steps (divided at boundaries) or cosine (down to `final_learning_rate`)."""
+    """The learning rate over the run: `constant`, `steps` (multiplied at boundaries) or `cosine`
+    (down to `final_learning_rate`)."""
     warmup_steps: int = 250
-    """Linear from 1/20 of the learning rate."""
+    """The number of steps of the linear warm-up from 1/20 of the learning rate."""
     boundaries: tuple[int, ...] = ()
-    """Steps at which the learning rate is multiplied by the next of `factors`."""
+    """The steps at which the learning rate is multiplied by the next of `factors`."""
     factors: tuple[float, ...] = (0.1,)
-    """For the boundaries in turn; the last one serves the rest."""
+    """The factor of each boundary; the last one serves all further boundaries."""
     total_steps: int = 0
-    """Where the cosine ends; after it the learning rate stays."""
+    """The step at which the cosine ends; after it the learning rate stays."""
     final_learning_rate: float = 1e-4
-    """At the end of the cosine."""
+    """The learning rate at the end of the cosine."""
 
     averaging: Averaging = "ema"
-    """What plays: an exponential average of every step (ema), of a snapshot every `swa_period`
-    steps (swa), or the weights themselves (none)."""
+    """The weights that play: an exponential average of every step (`ema`), of a snapshot every
+    `swa_period` steps (`swa`), or the weights themselves (`none`)."""
     ema_decay: float = 0.999
-    """Share of the old average that a step keeps."""
+    """The share of the old average that a step of `ema` keeps."""
     swa_period: int = 300
-    """Steps between snapshots."""
+    """The number of steps between two snapshots of `swa`."""
     swa_scale: float = 8.0
-    """A snapshot moves the average by 1 / scale of the difference."""
+    """A snapshot of `swa` moves the average by 1 / scale of the difference."""
 
     policy_weight: float = 1.0
-    """Of the policy's loss."""
+    """The weight of the policy's loss."""
     value_weight: float = 1.0
-    """Of the value's loss, times the net's own."""
+    """The weight of the value's loss, times the net's own."""
     moves_left_weight: float = 1.0
-    """Of the moves-left loss, if the net has that head."""
+    """The weight of the moves-left loss, if the net has that head."""
     moves_left_loss: Literal["huber", "mse"] = "huber"
-    """Beyond 10 plies linear, or squares."""
+    """The loss of the moves-left head: `huber` (linear beyond 10 plies) or `mse`."""
     ends_weight: float = 1.0
-    """Of the losses of heads for training only (Go: ownership and score), times their own."""
+    """The weight of the losses of heads for training only (Go: ownership and score), times their
+    own."""
     search_value_share: float = 0.0
-    """Value target: this share of what the search saw, the rest the game's result."""
+    """The share of the search's value in the value target; the rest is the game's result."""
     freeze_norms: bool = False
-    """Let batch norms use their running statistics and not move them."""
+    """Whether batch norms use their running statistics and leave them unchanged."""
 
     threads: int = 0
-    """Threads of torch on a CPU; 0 leaves its own choice, one for each core."""
+    """The number of torch's threads on a CPU; 0 leaves torch's choice, one for each core."""
     memory_format: MemoryFormat = "auto"
-    """Order of numbers in memory; auto takes channels-last."""
+    """The order of numbers in memory; `auto` takes `channels-last`."""
     precision: Precision = "auto"
-    """auto: bf16 or fp16 on a GPU; on a CPU bf16 if it has instructions for it (AVX-512 BF16, AMX),
-    else fp32."""
+    """The precision of the arithmetic. `auto`: bf16 or fp16 on a GPU; on a CPU bf16 if it has
+    instructions for it (AVX-512 BF16, AMX), else fp32."""
     seed: int = 0
-    """Of torch's random numbers."""
+    """The seed of torch's random numbers."""
 
     def check(self) -> None:
         """Raise `UserError` for numbers that make no sense."""

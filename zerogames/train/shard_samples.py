@@ -21,7 +21,7 @@ _FAST = SEARCH_KINDS.index("fast")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GameEnds:
-    """How the games of a shard ended."""
+    """The ends of the games of a shard."""
 
     columns: NDArray[np.float32]
     """`[games, K]`, first player's view; zeros where unknown."""
@@ -55,9 +55,9 @@ class ShardSamples:
     num_unfinished: int
     """Games without a result, which give no positions."""
     targets: DenseTargets | None = None
-    """For means over duplicates, if they are wanted."""
+    """The targets for means over duplicates, if they are wanted."""
     games: GameEnds | None = None
-    """What is known of the games' ends, if it is wanted."""
+    """The ends of the games, if they are wanted."""
 
     @property
     def num_bytes(self) -> int:

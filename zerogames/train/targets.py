@@ -1,4 +1,4 @@
-"""From a batch of samples to what a net should say."""
+"""Targets of a net from a batch of samples."""
 
 import torch
 

@@ -108,7 +108,7 @@ class Trainer:
 
     @property
     def learning_rate(self) -> float:
-        """Of the next step, if nobody says how far the run is."""
+        """The learning rate of the next step, unless the caller says how far the run is."""
         return learning_rate_at(self.settings, self.step)
 
     def train_step(self, batch: SampleBatch, *, progress: float | None = None) -> dict[str, float]:

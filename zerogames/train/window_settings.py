@@ -1,4 +1,4 @@
-"""How large the window over self-play is, and how positions are drawn from it."""
+"""The settings of the replay window: its size, and how positions are drawn from it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,41 +8,44 @@ from zerogames.errors import UserError
 
 @dataclass(frozen=True, kw_only=True)
 class WindowSettings:
-    """The newest positions of a run; their number grows more slowly than the run."""
+    """The replay window: the newest positions of a run; it grows more slowly than the run."""
 
     batch_size: int = 256
-    """Positions in a batch."""
+    """The number of positions in a batch."""
     min_positions: int = 20_000
-    """Size of the window at first; below it training should wait."""
+    """The number of positions of the window at first; below it training waits."""
     scale: int = 0
-    """Positions over which growth bends; 0 takes `min_positions`."""
+    """The number of positions over which the growth slows down; 0 takes `min_positions`."""
     exponent: float = 0.65
-    """Of the growth: 1 keeps a fixed share of everything, 0 grows with the logarithm."""
+    """The exponent of the growth: 1 keeps a fixed share of all positions, 0 grows with the
+    logarithm."""
     growth: float = 0.4
-    """Positions the window gains for each new one at first."""
+    """The number of positions that the window gains for each new one at first."""
     max_positions: int = 0
-    """Upper limit; 0 for none."""
+    """The largest number of positions of the window; 0 for no limit."""
     max_megabytes: int = 4096
-    """Memory that packed positions may take: about 0.1 kB each in Connect Four, 1.3 kB in chess.
-    A window that would need more is cut shorter."""
+    """The memory of packed positions in megabytes: about 0.1 kB each in Connect Four, 1.3 kB in
+    chess. A window that would need more holds fewer positions."""
     sampling: Literal["uniform", "surprise"] = "uniform"
-    """Every position alike, or more often those whose search found what the net had not."""
+    """How positions are drawn: all alike (`uniform`), or more often those with a large policy
+    surprise (`surprise`)."""
     surprise_share: float = 0.5
-    """Share of the weight that surprise distributes."""
+    """The share of the drawing weight that follows the policy surprise."""
     value_lambda: float = 0.0
-    """How far the search's value of a position looks ahead along the game (Watkins's Q(lambda)):
-    0 takes the search's own, 1 the game's result unless a later move was played to explore."""
+    """The lambda of Watkins's Q(lambda) value targets: 0 takes the search's value of the position,
+    1 the game's result unless a later move was exploratory."""
     symmetries: bool = True
-    """Transform each position by a random symmetry of the board."""
+    """Whether each position is transformed by a random symmetry of the board."""
     average_duplicates: bool = False
-    """Give positions that occur several times in the window the mean of their targets; for games
-    with few actions, such as Connect Four."""
+    """Whether positions that occur several times in the window get the mean of their targets; for
+    games with few actions, such as Connect Four."""
     duplicate_weight: Literal["linear", "log", "constant"] = "linear"
-    """How often a position that occurs n times is drawn: as n, 1 + log2 n, or 1."""
+    """How often a position that occurs n times is drawn: as n (`linear`), 1 + log2 n (`log`), or 1
+    (`constant`)."""
     workers: int = 1
-    """Threads that make batches; the batches do not depend on it."""
+    """The number of threads that make batches; the batches do not depend on it."""
     prefetch: int = 3
-    """Batches made ahead."""
+    """The number of batches made ahead."""
 
     def check(self) -> None:
         """Raise `UserError` for numbers that make no sense."""

@@ -39,13 +39,13 @@ _STANDARD_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 CONV_PLANES = 80
 """The convolutional policy head's planes, of which 73 mean moves."""
 ATTENTION_PLANES = 67
-"""From- by to-square, then 8 x 24 promotions, counted in boards."""
+"""The attention policy's planes, counted in boards: from- by to-square, then 8 x 24 promotions."""
 _UCI = re.compile(r"[a-h][1-8][a-h][1-8][a-z]?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChessOptions:
-    """Which chess."""
+    """The options of chess."""
 
     variant: Literal["standard", "960"] = "standard"
     """960: any of the 960 starts, and castling is written king takes rook."""
@@ -201,7 +201,7 @@ def _start_fen(number: int) -> str:
 
 
 def _policy_map(planes: int, meaning: NDArray[np.int32]) -> PolicyMap:
-    """From what each entry means (-1 for nothing) to where each action's logit is."""
+    """Turn the meaning of each entry (-1 for none) into the place of each action's logit."""
     index = np.empty(NUM_ACTIONS, np.int32)
     index[meaning[meaning >= 0]] = np.flatnonzero(meaning >= 0)
     return PolicyMap(planes=planes, index=index)

@@ -16,11 +16,11 @@ class PerftOptions:
     """Count the move sequences of a depth, for each first move and together."""
 
     depth: tyro.conf.Positional[int]
-    """Plies to count."""
+    """The number of plies to count."""
     fen: str = chess.STARTING_FEN
-    """The position."""
+    """The position to start from, as a FEN."""
     chess960: bool = False
-    """Write castling as king takes rook and take Chess960 castling rights."""
+    """Whether castling is written as king takes rook and Chess960 castling rights are read."""
 
 
 def main(argv: Sequence[str]) -> int:

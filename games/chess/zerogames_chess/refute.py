@@ -60,7 +60,7 @@ class RefuteOptions:
     """The depth, in plies, of its search for the value of the line, after the last move."""
     validation: float = 0.2
     """Games that `pretrain` keeps for validation with this `--validation.share` or a smaller one
-    are not used, so that nothing near them is learnt."""
+    are not used, so that no position near them is trained on."""
     processes: int = 1
     """The number of engines that run at the same time."""
     seed: int = 0

@@ -9,7 +9,7 @@ from zerogames.game import State
 from zerogames_classics._native import ConnectFour, ConnectFourSolver
 
 CHEAP_PLIES = 14
-"""From here on exact distances and all moves are found in well under a second."""
+"""The number of plies from which exact distances and all moves are found in well under a second."""
 _MIDDLE_FIRST = (3, 2, 4, 1, 5, 0, 6)
 
 
@@ -35,7 +35,7 @@ class Connect4Solver:
         return np.array([-self.score(state.play(action)) for action in actions], np.int8)
 
     def best_actions(self, state: State) -> NDArray[np.int32]:
-        """Those that keep the result; before `CHEAP_PLIES` one of them."""
+        """The actions that keep the result; before `CHEAP_PLIES` only one of them."""
         actions = state.legal_actions()
         if _num_stones(state) >= CHEAP_PLIES:
             scores = self.action_scores(state)
@@ -47,11 +47,11 @@ class Connect4Solver:
         raise AssertionError("one of the moves has the value of the position")
 
     def score(self, state: State) -> int:
-        """Of the position, in the view of the side to move; see `action_scores`."""
+        """The score of the position, in the view of the side to move; see `action_scores`."""
         return self._native.score(cast(ConnectFour, state))
 
     def plies_left(self, state: State) -> int:
-        """To the end, when both play as well as they can."""
+        """The number of plies to the end under perfect play of both sides."""
         native = cast(ConnectFour, state)
         return ConnectFourSolver.plies_left(native, self._native.score(native))
 

@@ -60,7 +60,7 @@ _LEELA_PLANES = (
     "White to play",
 )
 _BLACK_TO_PLAY = {"golois-21": 0, "leela-18": 16}
-"""By encoding, the plane that is one everywhere when Black is to play."""
+"""The plane that is one everywhere when Black is to play, by encoding."""
 
 
 class Go(BaseGame):

@@ -13,7 +13,7 @@ RulesName = Literal["tromp-taylor", "chinese", "japanese", "aga", "new-zealand"]
 
 
 class RuleSet(NamedTuple):
-    """What a named rule set decides here; all of them are scored by area."""
+    """The part of a named rule set that matters here; all of them are scored by area."""
 
     ko: KoRule
     suicide: bool
@@ -30,19 +30,20 @@ RULE_SETS: dict[RulesName, RuleSet] = {
 
 @dataclass(frozen=True, kw_only=True)
 class GoOptions:
-    """What a game of Go may differ in."""
+    """The options of a game of Go."""
 
     size: Annotated[int, Field(ge=2, le=25)] = 19
     """Rows and columns of the board."""
     komi: Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)] = 7.5
-    """Points for White."""
+    """The points that White gets for moving second."""
     rules: RulesName = "tromp-taylor"
     """A rule set: the rules of ko and suicide. The score is always the area as it stands."""
     ko: KoRule | None = None
-    """What a move must not repeat: any board (positional), any board with the same side to move
-    (situational), the board before a single stone was captured (simple); default: as the rules."""
+    """The board that a move must not repeat: any board (positional), any board with the same side
+    to move (situational), the board before a single stone was captured (simple). By default as in
+    the rules."""
     suicide: bool | None = None
-    """Whether one may take away one's own last liberty; default: as the rules."""
+    """Whether a move may take its own last liberty; by default as in the rules."""
     handicap: Annotated[int, Field(ge=0, le=9)] = 0
     """Black stones on the fixed points of the Go Text Protocol; White begins."""
     max_plies: Annotated[int, Field(ge=0, le=1_000_000)] = 0

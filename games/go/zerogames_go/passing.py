@@ -13,12 +13,12 @@ from zerogames_go.status import COUNTED_AS_THEY_STAND, Judgement, judge
 
 @dataclass(frozen=True)
 class Options:
-    """What the side to move may do."""
+    """The actions of the side to move."""
 
     actions: list[int]
-    """Moves worth a search; none of them loses without need."""
+    """The actions worth a search; none of them loses without need."""
     is_settled: bool = False
-    """There is one choice only: nothing to think about."""
+    """Whether there is one choice only, so that no search is needed."""
 
 
 def wins_by_passing(state: _native.Go, rules: RulesName, judgement: Judgement) -> bool:

@@ -87,7 +87,7 @@ def read_sgf(
 
 @dataclass(frozen=True)
 class SgfHeader:
-    """What the root of a game says."""
+    """The properties of a game's root."""
 
     options: GoOptions
     tags: dict[str, str] = field(default_factory=dict)
@@ -285,7 +285,7 @@ def _rules_text(options: GoOptions) -> str:
 
 
 def _result_text(record: GameRecord, options: GoOptions) -> str:
-    """What the record's own tag says if it agrees with the result, else made from it."""
+    """The record's own result tag if it agrees with the result, else one made from it."""
     given = record.tags.get("RE", "")
     if record.result is None:
         return given or "?"

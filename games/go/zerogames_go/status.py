@@ -1,4 +1,4 @@
-"""Which stones are dead, and what the score is.
+"""The status of stones, and the score.
 
 Nets here have no head for the owner of a point. Chains that Benson's rule proves alive are alive;
 the others are judged by random playouts to the end: a chain is dead where the opponent owns its
@@ -102,7 +102,7 @@ def _score_without(state: _native.Go, dead: list[list[int]]) -> float:
 
 
 def format_score(lead: float) -> str:
-    """As the protocol writes results: `B+2.5`, `W+10`, `0`."""
+    """A score in the protocol's form: `B+2.5`, `W+10`, `0`."""
     if lead == 0:
         return "0"
     return f"{'B' if lead > 0 else 'W'}+{abs(lead):g}"

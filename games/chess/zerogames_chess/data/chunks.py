@@ -34,7 +34,7 @@ class ChunkFormat:
     suffixes = (".gz", ".chunk")
 
     def matches(self, file: DataFile, head: bytes) -> bool:
-        """By the version number; what else it may be is text."""
+        """Recognise the version number; text formats are excluded."""
         return len(head) >= 4 and int.from_bytes(head[:4], "little") in VERSIONS
 
     def blocks(self, file: DataFile) -> Iterator[Block]:
@@ -61,12 +61,12 @@ class ChunkGame:
 
     @property
     def kind(self) -> str:
-        """With the version."""
+        """The kind with its version."""
         return f"Lc0 V{self.chunk.version}"
 
     @cached_property
     def key(self) -> int:
-        """Of the boards of all positions."""
+        """A hash of the boards of all positions."""
         return self.chunk.key(self.number)
 
     @property
@@ -116,7 +116,7 @@ class ChunkGame:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChunkColumns:
-    """What native code writes into a chunk, one number per move; empty columns are unknown."""
+    """The columns of a chunk, one number per move; empty columns are unknown."""
 
     actions: NDArray[np.int32]
     result: float
@@ -125,10 +125,10 @@ class ChunkColumns:
     policy_actions: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     policy_targets: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
     values: Sequence[NDArray[np.float32]] = ()
-    """In the order of `VALUE_COLUMNS`."""
+    """The values in the order of `VALUE_COLUMNS`."""
     surprise: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
     visits: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
-    """Of the root."""
+    """The visits of the root."""
     proved: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
     """Whether the best child's value is a proof."""
 

@@ -16,7 +16,7 @@ class ImportOptions:
     weights: tyro.conf.Positional[Path]
     """A `.pb.gz` file: classical or convolutional policy, input format classic."""
     out: Path | None = None
-    """Where to; by default beside the weights, ending in `.safetensors`."""
+    """The file to write; by default it lies beside the weights and ends in `.safetensors`."""
     data_licence: str = ""
     """Licence of the data it was trained on, told in the file."""
 

@@ -46,7 +46,7 @@ def import_lc0(path: str | Path) -> Model:
 
 
 def net_name(net: Lc0Net) -> str:
-    """What we call this architecture."""
+    """The name of this architecture here."""
     channels = net.stem.channels
     options = ["conv"] if net.policy_kind == "conv" else []
     options += ["scalar"] if net.value_kind == "scalar" else []
@@ -68,7 +68,7 @@ def net_name(net: Lc0Net) -> str:
 
 
 def from_lc0(net: Lc0Net) -> Model:
-    """The same net as ours, in evaluation mode."""
+    """The Lc0 net as a net of ours, in evaluation mode."""
     if not net.blocks or net.stem.channels == 0:
         raise UserError("it has no residual blocks")
     game = get_game("chess")

@@ -22,7 +22,7 @@ class Block(ABC):
     """One named summand of a feature set."""
 
     name: str
-    """As written in the name of a set."""
+    """The block's name in the name of a set."""
     size: int
     """Number of features."""
     max_active: int
@@ -43,7 +43,7 @@ class Block(ABC):
 
     @abstractmethod
     def describe(self, index: int) -> str:
-        """What feature `index` asks, for people."""
+        """The meaning of feature `index`, as text."""
 
     @property
     @abstractmethod
@@ -61,7 +61,8 @@ class Extractor:
     """Takes the piece and the square of the perspective's king."""
     label: Callable[[int], str]
     of_king: Callable[[int], int] | None = None
-    """What is read of the own king's square, if anything: a change of it needs a refresh."""
+    """The property of the own king's square that is read, if any: a change of it needs a
+    refresh."""
 
 
 def _numbered(name: str) -> Callable[[int], str]:
@@ -159,7 +160,7 @@ class Product(Block):
 
     @cached_property
     def dead(self) -> frozenset[int]:
-        """What no piece reaches: pawns on the back ranks, pieces on the king's square."""
+        """Features that no piece reaches: pawns on the back ranks, pieces on the king's square."""
         alive: set[int] = set()
         roles = range(6) if self.kings else range(5)
         reads_king = any(factor.of_king is not None for factor in self.factors)

@@ -17,7 +17,7 @@ class SearchInfo(TypedDict):
     """State of a search after an iteration; scores are the side to move's."""
 
     rank: int
-    """Among the lines that are wanted, from 1."""
+    """The rank among the lines that are wanted, from 1."""
     depth: int
     seldepth: int
     score: int

@@ -112,7 +112,7 @@ class FeatureSet:
         return any(block.needs_refresh(before, after) for block in self.blocks)
 
     def describe(self, index: int) -> str:
-        """What feature `index` asks, for plots and reports."""
+        """The meaning of feature `index`, for plots and reports."""
         if not 0 <= index < self.size:
             raise IndexError(index)
         place = max(k for k, offset in enumerate(self.offsets) if offset <= index)

@@ -1,4 +1,4 @@
-"""How often an engine plays what the players of a PGN file played."""
+"""The share of a PGN file's moves that an engine also plays."""
 
 import itertools
 import zlib

@@ -23,7 +23,7 @@ _OLD_PAWN = 208
 
 @dataclass(frozen=True)
 class Label:
-    """What an engine thinks of a position; the score is the side to move's, in centipawns."""
+    """The label of a position; the score is the side to move's, in centipawns."""
 
     score: int
     move: chess.Move | None
@@ -49,7 +49,7 @@ def internal_per_centipawn(engine_name: str) -> float | None:
 
 @dataclass(frozen=True)
 class Labeller:
-    """How to label: an engine, a depth, and whether it forgets between positions."""
+    """An engine that labels positions, its depth, and whether it clears its hash."""
 
     engine: Path
     depth: int = 9
@@ -76,7 +76,7 @@ class OpenLabeller:
 
     @property
     def name(self) -> str:
-        """As the engine calls itself."""
+        """The engine's own name."""
         return self.client.name
 
     def label(self, board: chess.Board) -> Label:
@@ -132,7 +132,7 @@ def wins_a_piece(board: chess.Board) -> bool:
 
 
 def is_quiet(board: chess.Board, label: Label) -> bool:
-    """Not in check, the best move neither takes nor promotes, no mate in sight."""
+    """Whether nobody is in check, the best move neither takes nor promotes, and no mate is near."""
     return (
         label.move is not None
         and not label.is_mate

@@ -12,7 +12,7 @@ from zerogames_chess.nnue.position import COLOURS, KING, ROLES, Piece, View, can
 
 PIECE = PRODUCTS[0]
 KINDS = tuple(f"{colour} {role}" for role in ROLES for colour in COLOURS)
-"""By role * 2 + colour."""
+"""The kinds of pieces by role * 2 + colour."""
 
 
 def _targets(view: View, piece: Piece) -> chess.SquareSet:
@@ -129,13 +129,13 @@ class AttackBlock(Block):
 
     @cached_property
     def dead(self) -> frozenset[int]:
-        """What pawns on their ranks cannot attack: the first two ranks on their side."""
+        """The features that no pawn attacks: the first two ranks on their side."""
         own = {square * 12 for square in range(16)}
         return frozenset(own | {square * 12 + 1 for square in range(48, 64)})
 
 
 class AttackCountBlock(Block):
-    """For each kind, the number of squares it attacks, clipped, as one of several buckets."""
+    """The number of squares that each kind attacks, clipped, as one of several buckets."""
 
     name = "mc"
     LIMITS = (8, 15, 16, 25, 25, 8)

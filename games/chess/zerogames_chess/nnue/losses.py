@@ -14,12 +14,12 @@ from zerogames_chess.nnue.network import OUTPUT_SCALE
 
 @dataclass(frozen=True)
 class WinModel:
-    """From scores to expected results, for the network and for labels, and the loss's exponent."""
+    """A map from scores of network and labels to expected results, and the loss's exponent."""
 
     net_scale: float
     label_scale: float
     offset: float = 0.0
-    """Where half of a side's wins begin; 0 is the plain sigmoid."""
+    """The score at which half of a side's games are won; 0 is the plain sigmoid."""
     exponent: float = 2.6
 
     def of_net(self, y: Tensor) -> Tensor:
@@ -41,7 +41,7 @@ PRESETS: Mapping[str, WinModel] = {
     "squares": WinModel(net_scale=361, label_scale=410, exponent=2.0),
     "official": WinModel(net_scale=340, label_scale=380, offset=270, exponent=2.5),
 }
-"""Besides these, `fit` takes both scales from the data."""
+"""The win models by name; `fit` takes both scales from the data."""
 
 
 def fit_win_model(scores: NDArray[np.int16], results: NDArray[np.int8]) -> WinModel:

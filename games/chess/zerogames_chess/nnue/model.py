@@ -16,7 +16,7 @@ from zerogames_chess.nnue.quantize import HIDDEN_LIMIT, OUTPUT_LIMIT
 EXPECTED_ACTIVE = 20.0
 """Typical number of active features of one block, for the scale of the first weights."""
 START_SHARE = 0.05
-"""Of the weights that would fill the range of the accumulator."""
+"""The share of the weights that would fill the range of the accumulator."""
 
 
 class FeatureBatch(NamedTuple):
@@ -32,7 +32,7 @@ class FeatureBatch(NamedTuple):
 
     @property
     def num_samples(self) -> int:
-        """How many positions."""
+        """The number of positions."""
         return len(self.own_offsets) - 1
 
 

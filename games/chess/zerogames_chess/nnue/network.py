@@ -31,7 +31,7 @@ MAX_BIAS = 2**30
 """Keeps every 32-bit sum of a valid file from overflowing."""
 
 SHIPPED = Path("shipped")
-"""Stands for the network that comes with the program."""
+"""Stands for the shipped network."""
 
 _MAGIC = b"ZGNN"
 _VERSION = 1

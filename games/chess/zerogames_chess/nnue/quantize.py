@@ -1,4 +1,4 @@
-"""From float weights to the integer network; what would be clipped or overflow is refused."""
+"""Rounding float weights to the integer network; what would be clipped or overflow is refused."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from zerogames_chess.nnue.network import (
 HIDDEN_LIMIT = 127 / WEIGHT_SCALE
 """Hidden weights are clipped to this after every training step."""
 OUTPUT_LIMIT = 127 * ACTIVATION_SCALE / (OUTPUT_SCALE * OUTPUT_FIXED)
-"""The same for the last layer."""
+"""The limit of the last layer's weights."""
 
 
 class _Scaled(NamedTuple):

@@ -70,7 +70,7 @@ def unpack_board(record: NDArray[np.void]) -> chess.Board:
 
 
 def mirror_records(records: NDArray[np.void]) -> NDArray[np.void]:
-    """The same positions with left and right exchanged; with castling rights they stay."""
+    """Exchange left and right; positions with castling rights stay."""
     packed = records["board"]
     largest = np.maximum(packed & 15, packed >> 4).max(axis=1)
     castling = np.asarray(largest >= _CASTLING_ROOK)

@@ -1,4 +1,4 @@
-"""What a feature set costs and how a network uses it, counted on positions of its data."""
+"""The cost of a feature set and the use a network makes of it, counted on positions of its data."""
 
 import itertools
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class FeatureCosts:
     """Rows added by a legal move that needs no refresh."""
     removed: float
     refresh_share: float
-    """Of (move, perspective) pairs that need a fresh start."""
+    """The share of (move, perspective) pairs that need a refresh."""
 
 
 def count_costs(name: str, records: NDArray[np.void]) -> FeatureCosts:
@@ -58,14 +58,14 @@ def count_costs(name: str, records: NDArray[np.void]) -> FeatureCosts:
 
 @dataclass(frozen=True)
 class Deadness:
-    """What never changes over a set of positions."""
+    """The features and neurons that never change over a set of positions."""
 
     unseen_features: int
     """Never active there, beyond those that no legal position has."""
     neurons_off: int
     """First-layer neurons that are always 0."""
     neurons_full: int
-    """Always at the upper end."""
+    """The number of first-layer neurons that are always at the upper end."""
 
 
 def count_dead(network: Network, records: NDArray[np.void]) -> Deadness:

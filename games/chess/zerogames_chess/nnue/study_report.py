@@ -1,4 +1,4 @@
-"""What a study found, as Markdown, JSON and pictures."""
+"""The results of a study as Markdown, JSON and pictures."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from zerogames.atomic import write_atomically, write_text_atomically
 from zerogames_chess.nnue.study_settings import StudySettings
 
 Elo = Mapping[str, tuple[float, float]]
-"""By player: rating against the baseline and half the 95 % interval."""
+"""The rating of each player against the baseline and half the 95 % interval."""
 
 _COLUMNS = (
     ("validation_loss", "loss", "{:.5f}"),

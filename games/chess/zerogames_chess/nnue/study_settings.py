@@ -52,10 +52,10 @@ class Training:
     learning_rate: float = 5e-4
     decay: float = 0.99
     win_model: str = "fit"
-    """fit, thesis, squares or official."""
+    """The win model: fit, thesis, squares or official."""
     label_weight: float = 1.0
     epoch_samples: int = 0
-    """0: all."""
+    """The number of positions per epoch; 0 takes all."""
     threads: int = 2
 
     def options(self, plan: NetPlan, seed: int, data: Path, out: Path) -> TrainOptions:
@@ -84,24 +84,24 @@ class StudySettings:
     """Networks on the same data, and what is asked of them."""
 
     data: Path = Path()
-    """Folder that `zerogames nnue data` made."""
+    """The folder that `zerogames nnue data` made."""
     out: Path = Path("runs/nnue-study")
-    """Folder for nets, games, table and plots; the same command continues there."""
+    """The folder for nets, games, table and plots; the same command continues there."""
     nets: tuple[str, ...] = ("piece 256-32-32",)
-    """The first is the baseline: its Elo is 0."""
+    """The nets to compare. The first is the baseline: its Elo is 0."""
     seeds: tuple[int, ...] = (0, 1)
-    """Every net is trained with each."""
+    """The seeds; every net is trained with each of them."""
     match_seeds: int = 1
     """The number of seeds whose nets play games."""
     training: Training = field(default_factory=Training)
     puzzles: Path | None = None
-    """CSV of the Lichess puzzle database."""
+    """The CSV file of the Lichess puzzle database."""
     puzzle_time_ms: int = 100
     """The time for each move of a puzzle, in milliseconds."""
     puzzle_count: int = 0
     """The largest number of puzzles, spread over the file; 0 takes all."""
     humans: Path | None = None
-    """PGN of human games: how often does the engine play their moves?"""
+    """A PGN file of human games, to measure how often the engine plays their moves."""
     human_positions: int = 1_000
     move_time_ms: int = 10
     """The time for each move of the matches at fixed time, in milliseconds; 0 leaves them out."""

@@ -145,7 +145,7 @@ class Trainer:
 
 
 def _parameter_groups(model: NnueModel) -> list[dict[str, object]]:
-    """With the share of the learning rate that each gets.
+    """The parameters in groups, with the share of the learning rate that each gets.
 
     At first all inputs of the second layer are alike, about 0.5, and Adam moves all weights of a
     unit by the same step: a thousand inputs push it out of its range at once, where it learns

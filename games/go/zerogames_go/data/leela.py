@@ -78,7 +78,7 @@ class LeelaBinaryFormat:
     suffixes = ()
 
     def matches(self, file: DataFile, head: bytes) -> bool:
-        """By the version number and bytes that only hold 0 and 1."""
+        """Recognise the version number and bytes that only hold 0 and 1."""
         return head[:4] == _BINARY_VERSION and (
             len(head) < _BINARY_SIZE or max(head[_BINARY_SIZE - 2 : _BINARY_SIZE]) <= 1
         )
@@ -120,7 +120,7 @@ class LeelaGame:
 
     @cached_property
     def key(self) -> int:
-        """Of the boards of all positions."""
+        """A hash of the boards of all positions."""
         return self.chunk.key(self.number)
 
     @property
@@ -138,5 +138,5 @@ class LeelaGame:
         return self.make(chosen)
 
     def record(self) -> GameRecord:
-        """Not possible: neither komi nor the last move are stored."""
+        """Refuse: neither komi nor the last move are stored."""
         raise UserError("Leela Zero's records do not hold whole games; training reads them as such")
