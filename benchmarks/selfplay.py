@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from measure import report
 from zerogames_selfplay.commands.selfplay import COMMAND
-from zerogames_selfplay.players.lane import Share
+from zerogames_selfplay.players.players import PlayersJob
 from zerogames_selfplay.players.settings import SelfplaySettings
 from zerogames_selfplay.players.worker import Worker
 
@@ -52,8 +52,7 @@ def raw_rate(game: zerogames.Game, net: Path, *, threads: int, batch: int, secon
 
 def worker_rate(settings: SelfplaySettings, net: Path, folder: Path, seconds: float) -> float:
     """Evaluations per second of self-play in this process."""
-    share = Share(first=0, step=1, games=None, seed=1)
-    worker = Worker(settings, net=net, folder=folder, prefix="x", share=share)
+    worker = Worker(PlayersJob(settings=settings, net=net, folder=folder, prefix="x", seed=1))
     worker.poll(1.0)
     before, start = worker.counts().evaluations, time.perf_counter()
     worker.poll(seconds)
@@ -64,9 +63,10 @@ def worker_rate(settings: SelfplaySettings, net: Path, folder: Path, seconds: fl
 
 def ray_rate(settings: SelfplaySettings, net: Path, folder: Path, seconds: float) -> float:
     """Evaluations per second of Ray workers."""
-    from zerogames_selfplay.ray.players import RayWorkers
+    from zerogames_selfplay.ray.players import RayPlayers
 
-    players = RayWorkers(settings, net=net, folder=folder, prefix="x", seed=1)
+    job = PlayersJob(settings=settings, net=net, folder=folder, prefix="x", seed=1)
+    players = RayPlayers(job)
     while len(players.pids()) < settings.workers or players.counts().evaluations == 0:
         players.poll()
     before, start = players.counts().evaluations, time.perf_counter()

@@ -7,26 +7,23 @@ Both do the same rounds of self-play and training; the first round, with all sta
 
 import argparse
 import dataclasses
-import io
 import os
 import tempfile
 from pathlib import Path
 
 from measure import report
-from rich.console import Console
-from zerogames_selfplay.commands.train import COMMAND, run_training
-from zerogames_selfplay.loop.metrics import METRICS_NAME, read_lines
-from zerogames_selfplay.loop.settings import TrainSettings
+from zerogames_selfplay import TrainSettings, run_training
+from zerogames_selfplay.commands.train import COMMAND
 
 from zerogames.command_line import read_arguments
+from zerogames.runs.metrics_log import read_lines
 
 
 def loop_rate(settings: TrainSettings) -> float:
     """Positions per second from the end of the first round to the end of the last."""
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "run"
-        run_training(dataclasses.replace(settings, out=out), Console(file=io.StringIO()))
-        lines = read_lines(out / METRICS_NAME)
+        run = run_training(dataclasses.replace(settings, out=Path(folder) / "run"))
+        lines = read_lines(run.paths.metrics)
         first, last = lines[0], lines[-1]
         return float(last["positions"] - first["positions"]) / (last["time_s"] - first["time_s"])
 

@@ -12,10 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-import zerogames_selfplay.loop.crew  # noqa: F401
-from rich.console import Console
-from zerogames_selfplay.commands.train import run_training
-from zerogames_selfplay.loop.settings import TrainSettings
+from zerogames_selfplay import TrainSettings, run_training
 
 import zerogames.evaluate.onnx_
 import zerogames.train.trainer  # noqa: F401
@@ -51,8 +48,8 @@ def main() -> None:
 def _live(settings: TrainSettings) -> None:
     code = 1
     try:
-        with open(os.devnull, "w") as nothing:
-            code = run_training(settings, Console(file=nothing))
+        run_training(settings)
+        code = 0
     finally:
         os._exit(code)
 

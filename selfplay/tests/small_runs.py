@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from zerogames_selfplay.commands.train import run_training
-from zerogames_selfplay.loop.folder import steps_in
-from zerogames_selfplay.loop.metrics import read_lines
+from zerogames_selfplay.commands import train as command
+from zerogames_selfplay.loop.run_state import steps_in
 from zerogames_selfplay.loop.settings import RatingSettings, TrainSettings
 
 from zerogames.data.shard import read_shard, shard_paths
+from zerogames.runs.metrics_log import read_lines
 from zerogames.search.settings import PoolSettings, search_preset
 from zerogames.train import TrainerSettings, WindowSettings
 
@@ -37,9 +37,9 @@ def tiny(out: Path, **changes: object) -> TrainSettings:
 
 
 def train(settings: TrainSettings) -> str:
-    """Run to the end; what was printed."""
+    """Run the command to the end; what it printed."""
     text = StringIO()
-    assert run_training(settings, Console(file=text, width=200)) == 0
+    assert command.train(settings, Console(file=text, width=200)) == 0
     return text.getvalue()
 
 

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
-from zerogames_selfplay.commands.selfplay import COMMAND, run_selfplay
-from zerogames_selfplay.players.lane import Share
-from zerogames_selfplay.players.settings import SelfplaySettings
-from zerogames_selfplay.players.worker import lane_share
+from zerogames_selfplay import SelfplaySettings, run_selfplay
+from zerogames_selfplay.commands.selfplay import COMMAND
+from zerogames_selfplay.players.share import Share
 
 import zerogames
 from zerogames.cli import main
@@ -38,7 +36,7 @@ def settings(out: Path, **changes: object) -> SelfplaySettings:
 
 
 def play(out: Path, **changes: object) -> list[GameRecord]:
-    assert run_selfplay(settings(out, **changes), Console(quiet=True)) == 0
+    run_selfplay(settings(out, **changes))
     return records(out)
 
 
@@ -89,7 +87,7 @@ def test_lanes_share_all_games(games: int, lanes: int) -> None:
     whole = Share(first=5, step=4, games=games, seed=1)
     played = []
     for lane in range(lanes):
-        share = lane_share(whole, lane, lanes)
+        share = whole.part(lane, lanes)
         assert share.games is not None
         played += [share.first + index * share.step for index in range(share.games)]
     assert sorted(played) == [5 + 4 * index for index in range(games)]
@@ -165,7 +163,7 @@ def test_presets_and_overrides() -> None:
     ("arguments", "message"),
     [
         (["--game", "ches"], "did you mean 'chess'"),
-        (["--game", "connect4", "--net", "none.safetensors"], "no such file"),
+        (["--game", "connect4", "--net", "none.safetensors"], "no net file"),
         (["--game", "connect4", "--net", "rez_3x3_1x8"], "did you mean 'res'"),
         (["--game", "connect4", "--games", "0"], "--games must be positive"),
         (["--game", "connect4", "--evaluator", "onx"], "did you mean 'onnx'"),
@@ -208,14 +206,14 @@ def start_forever(out: Path) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_run_writes_what_it_has_and_says_how_to_go_on(
+def test_a_stopped_run_writes_what_it_has_and_says_how_to_continue(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     process = start_forever(tmp_path)
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0, out
-    assert "the same command goes on from here" in out
+    assert "the same command continues from here" in out
     counts = json.loads((tmp_path / "session-0000.json").read_text())
     games = records(tmp_path)
     assert counts["games"] == len(games)

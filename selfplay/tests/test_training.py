@@ -1,4 +1,4 @@
-"""The loop in one process: it learns, goes on where it was, and its sums add up."""
+"""The loop in one process: it learns, continues where it was, and its sums add up."""
 
 import dataclasses
 from io import StringIO
@@ -8,18 +8,19 @@ import pytest
 from rich.console import Console
 from small_runs import check_sums, tiny, train
 from zerogames_selfplay.commands.train import COMMAND
-from zerogames_selfplay.loop.display import TrainPanel, sparkline
-from zerogames_selfplay.loop.folder import read_run_settings, steps_in
-from zerogames_selfplay.loop.metrics import read_lines
-from zerogames_selfplay.loop.settings import GateSettings, RatingSettings
+from zerogames_selfplay.loop.display import training_frame
+from zerogames_selfplay.loop.run_state import steps_in
+from zerogames_selfplay.loop.settings import GateSettings, RatingSettings, read_run_settings
 from zerogames_selfplay.loop.status import Status
 
 from zerogames.command_line import read_arguments
 from zerogames.errors import UserError
 from zerogames.nets import load_net
+from zerogames.runs.display import Display, sparkline
+from zerogames.runs.metrics_log import read_lines
 
 
-def test_a_run_goes_on_in_its_folder_and_the_sums_add_up(tmp_path: Path) -> None:
+def test_a_run_continues_in_its_folder_and_the_sums_add_up(tmp_path: Path) -> None:
     first = tiny(tmp_path / "run")
     printed = train(first)
     assert "generation 2" in printed
@@ -27,7 +28,7 @@ def test_a_run_goes_on_in_its_folder_and_the_sums_add_up(tmp_path: Path) -> None
     check_sums(tmp_path / "run", first)
     more = dataclasses.replace(first, generations=4)
     printed = train(more)
-    assert "going on at step" in printed
+    assert "continuing at step" in printed
     check_sums(tmp_path / "run", more)
     lines = read_lines(tmp_path / "run" / "metrics.jsonl")
     assert len(lines) == 4
@@ -50,7 +51,7 @@ def test_a_finished_run_does_nothing_more(tmp_path: Path) -> None:
     settings = tiny(tmp_path, generations=1)
     train(settings)
     step = steps_in(tmp_path / "nets")[-1]
-    assert "a larger limit goes on" in train(settings)
+    assert "a larger limit continues" in train(settings)
     assert steps_in(tmp_path / "nets")[-1] == step
 
 
@@ -104,13 +105,13 @@ def test_a_limit_on_the_command_line_replaces_the_minutes_of_the_preset() -> Non
     assert read_arguments(COMMAND, ["--preset", "quick", "--minutes", "3"]).limit_s == 180
 
 
-def test_the_panel_tells_what_is_waited_for_and_the_rating_curve() -> None:
+def test_the_display_tells_what_is_waited_for_and_the_rating_curve() -> None:
     console = Console(file=StringIO(), width=100, force_terminal=True)
     status = Status(game="connect4", net="res_3x3_1x8", phase="playing", progress=0.25)
     status.reason = "12 of 100 positions for the next round"
     status.ratings = [(10, 0.0, -50.0, 50.0), (20, 350.0, 300.0, 400.0)]
-    with TrainPanel(console) as panel:
-        panel.show(status)
+    with Display(console) as display:
+        display.show(training_frame(status))
     assert isinstance(console.file, StringIO)
     shown = console.file.getvalue()
     assert "\nplaying: 12 of 100 positions for the next round" in shown.replace("\r", "")

@@ -1,4 +1,4 @@
-"""Runs that are killed, disks that fill up, shards that are damaged: a run goes on, sums add up."""
+"""Killed runs, full disks, damaged shards: a run continues and its sums add up."""
 
 import json
 import os
@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 from small_runs import check_sums, tiny, train
-from zerogames_selfplay.loop.folder import steps_in
-from zerogames_selfplay.loop.metrics import read_lines
+from zerogames_selfplay.loop.run_state import steps_in
 
 from zerogames.cli import main
 from zerogames.config import to_table
 from zerogames.data.shard import read_shard, shard_paths
+from zerogames.runs.metrics_log import read_lines
 from zerogames.train import WindowSettings
 
 LIVES = Path(__file__).parent / "killed_lives.py"
@@ -41,12 +41,12 @@ def kill_at_random(out: Path, *, kills: int, seed: int) -> None:
     assert len(set(seeds)) == len(seeds)
 
 
-def test_a_run_that_is_killed_three_times_goes_on(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_three_times_continues(tmp_path: Path) -> None:
     kill_at_random(tmp_path / "run", kills=3, seed=1)
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_twenty_times_goes_on(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_twenty_times_continues(tmp_path: Path) -> None:
     kill_at_random(tmp_path / "run", kills=24, seed=2)
 
 
@@ -93,7 +93,7 @@ def test_a_stop_signal_ends_a_run_in_good_order(tmp_path: Path) -> None:
     killer.start()
     printed = train(settings)
     killer.join()
-    assert "the same command goes on from here" in printed
+    assert "the same command continues from here" in printed
     check_sums(tmp_path, settings)
 
 
@@ -112,7 +112,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> Non
     more = tiny(tmp_path, generations=3)
     printed = train(more)
     assert "damaged" in printed
-    assert f"going on at step {before}" in printed
+    assert f"continuing at step {before}" in printed
     check_sums(tmp_path, more)
 
 

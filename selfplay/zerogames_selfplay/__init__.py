@@ -1,1 +1,40 @@
-"""Workers that play games against themselves, in one process or as Ray actors."""
+"""Self-play and training from nothing, in one process or with Ray.
+
+- `players`: plays games and writes the records;
+- `loop`: the loop of self-play, training and rating;
+- `ray`: players, learner and rater as Ray actors;
+- `selfplay`, `training`: whole runs in a folder; `commands` shows them on a terminal.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from zerogames_selfplay.loop.settings import TrainSettings
+    from zerogames_selfplay.players.settings import SelfplaySettings
+    from zerogames_selfplay.selfplay import SelfplayResult, run_selfplay
+    from zerogames_selfplay.training import TrainingResult, run_training
+
+_MODULES = {
+    "loop.settings": ("TrainSettings",),
+    "players.settings": ("SelfplaySettings",),
+    "selfplay": ("SelfplayResult", "run_selfplay"),
+    "training": ("TrainingResult", "run_training"),
+}
+
+__all__ = [
+    "SelfplayResult",
+    "SelfplaySettings",
+    "TrainSettings",
+    "TrainingResult",
+    "run_selfplay",
+    "run_training",
+]
+
+
+def __getattr__(name: str) -> object:
+    # The commands read settings without torch and Ray.
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"zerogames_selfplay.{module}"), name)
+    raise AttributeError(f"module 'zerogames_selfplay' has no attribute '{name}'")

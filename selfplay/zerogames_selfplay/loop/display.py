@@ -1,39 +1,12 @@
-"""What a person sees while a run learns, and afterwards."""
+"""What a person sees of a training run: while it learns, and afterwards."""
 
-from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
-
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
+from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from zerogames_selfplay.loop.folder import TrainFolder
+from zerogames.runs.display import Frame, clock, sparkline
+from zerogames.runs.folder import RunPaths
 from zerogames_selfplay.loop.status import Status
 from zerogames_selfplay.players.display import results_text
-
-_BARS = "▁▂▃▄▅▆▇█"
-_WIDTH = 40
-
-
-def sparkline(values: Sequence[float], width: int = _WIDTH) -> str:
-    """A curve of blocks; longer ones are thinned out."""
-    if not values:
-        return ""
-    if len(values) > width:
-        values = [values[index * (len(values) - 1) // (width - 1)] for index in range(width)]
-    low, high = min(values), max(values)
-    span = (high - low) or 1.0
-    return "".join(_BARS[round((value - low) / span * (len(_BARS) - 1))] for value in values)
-
-
-def clock(seconds: float) -> str:
-    """Hours, minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def rating_text(status: Status) -> str:
@@ -44,86 +17,37 @@ def rating_text(status: Status) -> str:
     return f"{elo:+.0f} Elo ({low:+.0f} to {high:+.0f})"
 
 
-class TrainPanel:
-    """A live panel on a terminal; elsewhere only the lines that the loop prints."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._live = Live(console=console, refresh_per_second=4, transient=True)
-
-    def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._console.is_terminal:
-            self._live.stop()
-
-    def show(self, status: Status) -> None:
-        """Show the present state."""
-        if self._console.is_terminal:
-            self._live.update(self._group(status))
-
-    def line(self, text: str) -> None:
-        """Print a line that stays."""
-        self._console.print(text, highlight=False, soft_wrap=True, markup=False)
-
-    def _group(self, status: Status) -> Group:
-        bar = Table.grid(expand=True)  # a bar alone does not end its line
-        bar.add_row(
-            ProgressBar(total=1.0, completed=status.progress or 0.0, pulse=status.progress is None)
-        )
-        doing = Text(f"{status.phase}: {status.reason}" if status.reason else status.phase)
-        return Group(bar, doing, _table(status))
+def training_frame(status: Status) -> Frame:
+    """The present state."""
+    title = f"{status.phase}: {status.reason}" if status.reason else status.phase
+    return Frame(done=status.progress, title=title, rows=_rows(status))
 
 
-def _table(status: Status) -> Table:
-    table = Table.grid(padding=(0, 2))
-    learner, metrics = status.learner, status.metrics
-    counts = status.selfplay
-    left = "until Ctrl-C" if status.progress is None else f"{100 * status.progress:.0f}% done"
-    if status.limit_s is not None:
-        left = f"{clock(max(0.0, status.limit_s - status.elapsed_s))} left"
-    table.add_row("time", f"{clock(status.elapsed_s)}, {left}", "net", status.playing)
-    table.add_row(
-        "self-play",
-        f"{status.positions_per_s:,.0f} positions/s, {counts.games:,} games",
-        "results",
-        results_text(counts),
-    )
+def _rows(status: Status) -> list[tuple[str, ...]]:
+    learner, metrics, counts = status.learner, status.metrics, status.selfplay
+    played = f"{status.positions_per_s:,.0f} positions/s, {counts.games:,} games"
+    rows: list[tuple[str, ...]] = [
+        ("time", clock(status.elapsed_s), "net", status.playing),
+        ("self-play", played, "results", results_text(counts)),
+    ]
     if learner is not None:
-        table.add_row(
-            "learner",
-            f"generation {learner.generation}, step {learner.step:,}",
-            "window",
-            f"{learner.window:,} of {learner.positions:,} positions",
-        )
+        made = f"generation {learner.generation}, step {learner.step:,}"
+        window = f"{learner.window:,} of {learner.positions:,} positions"
+        rows.append(("learner", made, "window", window))
     if metrics:
-        table.add_row(
-            "loss",
+        accuracy = f"policy {100 * metrics['policy_accuracy']:.1f}%"
+        error = f"value MSE {metrics['value_mse']:.3f}"
+        loss = (
             f"{metrics['loss']:.3f} = policy {metrics['policy_loss']:.3f} + value "
-            f"{metrics['value_loss']:.3f}",
-            "",
-            sparkline(status.losses),
+            f"{metrics['value_loss']:.3f}"
         )
-        table.add_row(
-            "accuracy",
-            f"policy {100 * metrics['policy_accuracy']:.1f}%, value MSE {metrics['value_mse']:.3f}",
-            "rate",
-            f"{metrics['learning_rate']:.2e}",
-        )
-    table.add_row(
-        "rating", rating_text(status), "", sparkline([elo for _, elo, _, _ in status.ratings])
-    )
+        rows.append(("loss", loss, "", sparkline(status.losses)))
+        rows.append(("accuracy", f"{accuracy}, {error}", "rate", f"{metrics['learning_rate']:.2e}"))
+    curve = sparkline([elo for _, elo, _, _ in status.ratings])
+    rows.append(("rating", rating_text(status), "", curve))
     if status.restarts:
-        table.add_row("restarts", f"{status.restarts}", "", "")
-    return table
+        rows.append(("restarts", f"{status.restarts}"))
+    return rows
 
 
 def generation_line(status: Status) -> str:
@@ -141,8 +65,8 @@ def generation_line(status: Status) -> str:
     )
 
 
-def print_train_summary(console: Console, status: Status, folder: TrainFolder) -> None:
-    """One screen at the end."""
+def print_train_summary(console: Console, status: Status, paths: RunPaths) -> None:
+    """Print one screen at the end."""
     learner = status.learner
     assert learner is not None
     table = Table(show_header=False, title=f"training of {status.game}", title_style="bold")
@@ -161,5 +85,5 @@ def print_train_summary(console: Console, status: Status, folder: TrainFolder) -
         table.add_row("policy accuracy", f"{100 * metrics['policy_accuracy']:.1f}%")
     table.add_row("rating", rating_text(status))
     if learner.set_aside:
-        table.add_row("set aside", f"{learner.set_aside} damaged shards in {folder.path}")
+        table.add_row("set aside", f"{learner.set_aside} damaged shards in {paths.path}")
     console.print(table)

@@ -1,27 +1,22 @@
-"""What a training run writes down as it goes."""
+"""The log of a training run: metrics of each generation, ratings, and TensorBoard's events."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from zerogames.runs.metrics_log import Events, JsonLines, read_lines
-
-METRICS_NAME = "metrics.jsonl"
-RATINGS_NAME = "ratings.jsonl"
-
-__all__ = ["METRICS_NAME", "RATINGS_NAME", "Journal", "JsonLines", "read_lines"]
+from zerogames.runs.folder import RunPaths
+from zerogames.runs.metrics_log import Events, JsonLines
 
 
-class Journal:
+class MetricsLog:
     """Metrics and ratings of a run."""
 
-    def __init__(self, folder: Path, *, step: int) -> None:
-        self.metrics = JsonLines(folder / METRICS_NAME, last_step=step)
-        self.ratings = JsonLines(folder / RATINGS_NAME, last_step=step)
-        self._events = Events(folder, step=step)
+    def __init__(self, paths: RunPaths, *, step: int) -> None:
+        self.metrics = JsonLines(paths.metrics, last_step=step)
+        self.ratings = JsonLines(paths.ratings, last_step=step)
+        self._events = Events(paths.path, step=step)
 
     def add_metrics(self, line: Mapping[str, Any]) -> None:
-        """Write the figures of a generation."""
+        """Write the metrics of a generation."""
         self.metrics.add(line)
         self._events.add("train", line)
 

@@ -1,84 +1,81 @@
-"""A training run as its driver sees it: the folder, the nets that play, ratings, and the journal.
+"""The state of a training run: the nets that play, the ratings, the log, and the display.
 
-The driver does not train and does not play; its crew does, in this process or as Ray's actors.
+Nothing here trains or plays: the driver lets learner, players and rater do that, and notes here
+what they report.
 """
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
+from typing import Any
 
 from zerogames.atomic import write_bytes_atomically
-from zerogames.game import Game
 from zerogames.nets.net_info import read_net_info
-from zerogames_selfplay.loop.display import TrainPanel, generation_line, rating_text
-from zerogames_selfplay.loop.folder import TrainFolder, steps_in
-from zerogames_selfplay.loop.learner import LearnerReport
-from zerogames_selfplay.loop.metrics import Journal
+from zerogames.registry import get_game
+from zerogames.runs.display import Display
+from zerogames.runs.folder import RunFolder
+from zerogames_selfplay.loop.display import generation_line, rating_text, training_frame
+from zerogames_selfplay.loop.learner import Learner, LearnerReport
+from zerogames_selfplay.loop.metrics import MetricsLog
 from zerogames_selfplay.loop.rating import (
-    Opponent,
+    Competitor,
     RatingBook,
+    RatingJob,
+    RatingResult,
     choose_opponents,
-    rating_anchors,
     rating_line,
 )
 from zerogames_selfplay.loop.settings import TrainSettings
 from zerogames_selfplay.loop.status import Status
 from zerogames_selfplay.players.counts import Counts
 
-if TYPE_CHECKING:
-    from zerogames_selfplay.loop.judge import Judge
-
 _FIRST_RATING_S = 5.0
-"""What the first rating is expected to cost."""
+"""Expected seconds of the first rating."""
 
 
-class Run:
-    """The state of the driver."""
+class RunState:
+    """What the driver knows of a run."""
 
     def __init__(
         self,
         settings: TrainSettings,
-        game: Game,
-        folder: TrainFolder,
-        console: Console,
-        report: LearnerReport,
+        folder: RunFolder,
+        learner: Learner,
         *,
-        net_name: str,
-        judge: "Judge",
+        anchors: Sequence[Competitor],
+        display: Display,
+        stop: threading.Event,
     ) -> None:
         self.settings = settings
-        self.game = game
-        self.folder = folder
-        self.panel = TrainPanel(console)
-        self.stop = threading.Event()
-        """Set by Ctrl-C and SIGTERM."""
-        self.journal = Journal(folder.path, step=report.step)
-        self.judge = judge
-        self._anchors = rating_anchors(game, settings.rating)
-        self.book = RatingBook(reference=self._anchors[0].name if self._anchors else "")
-        for line in self.journal.ratings.lines:
+        self.paths = folder.paths
+        self.stop = stop
+        """Set by whoever wants the run to end."""
+        self._session = folder.session
+        self._display = display
+        self._anchors = anchors
+        report = learner.report()
+        self.log = MetricsLog(folder.paths, step=report.step)
+        ratings = self.log.ratings.lines
+        self.book = RatingBook(reference=anchors[0].name if anchors else "")
+        for line in ratings:
             self.book.add_line(line)
         self.status = Status(
-            game=game.spec.identity,
-            net=net_name,
+            game=get_game(settings.game).spec.identity,
+            net=learner.net_name,
             limit_s=settings.limit_s,
             elapsed_before_s=report.elapsed_s,
             learner=report,
-            losses=[line["loss"] for line in self.journal.metrics.lines if line.get("loss")],
-            ratings=[
-                (line["step"], line["elo"], line["low"], line["high"])
-                for line in self.journal.ratings.lines
-            ],
+            losses=[line["loss"] for line in self.log.metrics.lines if line.get("loss")],
+            ratings=[(line["step"], line["elo"], line["low"], line["high"]) for line in ratings],
         )
         self.playing_step = 0
+        """The training step of the net that plays."""
         self.new_ratings: list[tuple[int, float]] = []
-        """Step and Elo, which the learner has not heard of."""
+        """Step and Elo of nets whose ratings the learner was not told yet."""
 
     @property
     def report(self) -> LearnerReport:
-        """The learner's last word."""
+        """The last report of the learner."""
         assert self.status.learner is not None
         return self.status.learner
 
@@ -94,71 +91,79 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether a limit is reached or somebody wants to stop."""
+        """Whether a limit is reached or the run was stopped."""
         return self.stop.is_set() or (self.progress or 0.0) >= 1
 
     @property
     def steps_left(self) -> int | None:
-        """Until the limit of steps."""
+        """Training steps until the limit of steps."""
         if self.settings.steps is None:
             return None
         return max(0, self.settings.steps - self.report.step)
 
     def show(self, phase: str, reason: str = "") -> None:
-        """Tell what is done now and why."""
+        """Show the present work and its reason."""
         self.status.phase, self.status.reason = phase, reason
-        self.panel.show(self.status)
+        self._display.show(training_frame(self.status))
 
-    def take_notes(self, report: LearnerReport) -> None:
-        """Remember where the learner stands; print what a person should know."""
+    def greet(self) -> None:
+        """Print what begins."""
+        report, search = self.report, self.settings.search
+        begun = f"continuing at step {report.step:,}" if report.step else "a new run"
+        self._display.line(
+            f"{self.status.game}: net {self.status.net}, {search.algorithm} with "
+            f"{search.simulations} simulations; {begun} in {self.paths.path}"
+        )
+        self.note_report(report)
+
+    def note_report(self, report: LearnerReport) -> None:
+        """Keep the learner's report; print what a person should know."""
         self.status.learner = report
         for note in report.notes:
-            self.panel.line(note)
+            self._display.line(note)
 
     def first_net(self, fresh: Path) -> Path:
-        """The net to play with: the one that played last, or the learner's own, `fresh`."""
-        if self.folder.net.exists():
-            step = read_net_info(self.folder.net).step
+        """The net to begin with: the one that played last, or the learner's own, `fresh`."""
+        if self.paths.net.exists():
+            step = read_net_info(self.paths.net).step
             if step <= self.report.step:
-                self.playing_step = step
-                self.status.playing = f"step {step:,}"
-                return self.folder.net
+                self._note_playing(step)
+                return self.paths.net
         return self.adopt(fresh, self.report.step)
 
     def adopt(self, net: Path, step: int) -> Path:
-        """Let a net play from now on."""
-        write_bytes_atomically(self.folder.net, net.read_bytes())
+        """Make a net the one that plays; its file."""
+        write_bytes_atomically(self.paths.net, net.read_bytes())
+        self._note_playing(step)
+        self._remove_old_nets()
+        return self.paths.net
+
+    def _note_playing(self, step: int) -> None:
         self.playing_step = step
         self.status.playing = f"step {step:,}"
-        self._drop_nets()
-        return self.folder.net
 
-    def passes_gate(self, net: Path, step: int) -> bool:
-        """Whether a new net may play; always, without a gate."""
-        gate = self.settings.gate
-        if not gate.pairs:
-            return True
-        self.show("gate", f"the net of step {step:,} plays against that of {self.playing_step:,}")
-        passed, wdl = self.judge.passes_gate(net, self.folder.net, gate)
-        verdict = "plays from now on" if passed else "does not play yet"
-        self.panel.line(f"gate: step {step:,} {verdict} ({wdl} against {self.playing_step:,})")
-        return passed
-
-    def _drop_nets(self) -> None:
-        """Old nets that nobody rated go."""
-        rated = {int(line["step"]) for line in self.journal.ratings.lines}
-        steps = steps_in(self.folder.nets)
+    def _remove_old_nets(self) -> None:
+        """Remove old nets without a rating."""
+        rated = {int(line["step"]) for line in self.log.ratings.lines}
+        steps = steps_in(self.paths.nets)
         kept = rated | set(steps[-max(1, self.settings.keep_nets) :]) | {self.playing_step}
         for step in steps:
             if step not in kept:
-                self.folder.net_at(step).unlink(missing_ok=True)
+                self.paths.net_at(step).unlink(missing_ok=True)
+
+    def note_gate(self, step: int, passed: bool, results: object) -> None:
+        """Print the outcome of a gate match."""
+        verdict = "plays from now on" if passed else "does not play yet"
+        self._display.line(
+            f"gate: step {step:,} {verdict} ({results} against {self.playing_step:,})"
+        )
 
     def note_generation(self, selfplay: Counts, selfplay_s: float) -> None:
-        """Write and print the figures of a round of training.
+        """Write and print the metrics of a round of training.
 
         Args:
-            selfplay: Played since the round before.
-            selfplay_s: The time that took.
+            selfplay: What was played since the round before.
+            selfplay_s: The seconds that took.
         """
         report, status = self.report, self.status
         status.metrics = report.metrics
@@ -166,7 +171,7 @@ class Run:
         train_s = max(report.seconds, 1e-9)
         line: dict[str, Any] = {
             "time_s": round(status.elapsed_s, 2),
-            "session": self.folder.session,
+            "session": self._session,
             "generation": report.generation,
             "step": report.step,
             "samples": report.samples,
@@ -184,53 +189,50 @@ class Run:
             "mean_plies": round(selfplay.mean_length, 2),
             "set_aside": report.set_aside,
         }
-        self.journal.add_metrics(line)
-        self.panel.line(generation_line(status))
-
-    @property
-    def rating_s(self) -> float:
-        """Spent on rating so far."""
-        return float(sum(line.get("seconds", 0.0) for line in self.journal.ratings.lines))
+        self.log.add_metrics(line)
+        self._display.line(generation_line(status))
 
     @property
     def has_unrated_net(self) -> bool:
-        """Whether the net that plays has learnt something and was not rated yet."""
-        lines = self.journal.ratings.lines
+        """Whether the net that plays was trained and not rated yet."""
+        lines = self.log.ratings.lines
         rated = lines[-1]["step"] if lines else 0
         return self.settings.rating.share > 0 and self.playing_step > rated
 
     def rating_is_due(self) -> bool:
-        """Whether there is a new net and time was set aside to rate it."""
-        lines = self.journal.ratings.lines
-        expected = float(lines[-1].get("seconds", 0.0)) if lines else _FIRST_RATING_S
-        allowance = self.settings.rating.share * self.status.elapsed_s - self.rating_s
-        return self.has_unrated_net and allowance >= expected
+        """Whether there is an unrated net, and rating has not had its share of the time."""
+        lines = self.log.ratings.lines
+        expected_s = float(lines[-1].get("seconds", 0.0)) if lines else _FIRST_RATING_S
+        spent_s = float(sum(line.get("seconds", 0.0) for line in lines))
+        allowed_s = self.settings.rating.share * self.status.elapsed_s - spent_s
+        return self.has_unrated_net and allowed_s >= expected_s
 
-    @property
-    def net_to_rate(self) -> Path:
-        """The file of the net that plays, under a name that stays."""
-        net = self.folder.net_at(self.playing_step)
-        return net if net.exists() else self.folder.net
-
-    def rating_opponents(self) -> list[Opponent]:
-        """Whom the net that plays should meet."""
+    def rating_job(self) -> RatingJob:
+        """The net that plays, and whom it should meet."""
+        step, net = self.playing_step, self.paths.net_at(self.playing_step)
         nets = {
             int(line["step"]): path
-            for line in self.journal.ratings.lines
-            if (path := self.folder.net_at(int(line["step"]))).exists()
+            for line in self.log.ratings.lines
+            if (path := self.paths.net_at(int(line["step"]))).exists()
         }
-        return choose_opponents(
-            self._anchors, self.book, nets, self.playing_step, self.settings.rating.earlier_nets
+        opponents = choose_opponents(
+            self._anchors, self.book, nets, step, self.settings.rating.earlier_nets
         )
+        net = net if net.exists() else self.paths.net
+        return RatingJob(step=step, net=net, opponents=opponents)
 
-    def note_rating(self, step: int, tallies: list[Any], seconds: float) -> None:
-        """Write and print what rating games said."""
-        self.book.add(tallies)
-        line = rating_line(
-            self.book, tallies, step=step, time_s=self.status.elapsed_s, seconds=seconds
-        )
-        self.journal.add_rating(line)
-        self.new_ratings.append((step, line["elo"]))
-        self.status.ratings.append((step, line["elo"], line["low"], line["high"]))
-        games = ", ".join(f"{one.wdl} {one.b}" for one in tallies)
-        self.panel.line(f"rating: step {step:,} {rating_text(self.status)}; {games}")
+    def note_rating(self, result: RatingResult) -> None:
+        """Write and print the rating of a net."""
+        self.book.add(result.tallies)
+        line = rating_line(self.book, result, time_s=self.status.elapsed_s)
+        self.log.add_rating(line)
+        self.new_ratings.append((result.step, line["elo"]))
+        self.status.ratings.append((result.step, line["elo"], line["low"], line["high"]))
+        games = ", ".join(f"{one.wdl} {one.b}" for one in result.tallies)
+        self._display.line(f"rating: step {result.step:,} {rating_text(self.status)}; {games}")
+
+
+def steps_in(folder: Path) -> list[int]:
+    """The numbers of the `step-...` entries of a folder, ascending."""
+    names = [path.name.partition(".")[0] for path in folder.glob("step-*")]
+    return sorted(int(name[5:]) for name in names if name[5:].isdecimal())

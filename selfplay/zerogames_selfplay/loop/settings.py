@@ -3,32 +3,40 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from zerogames.config import make_settings
 from zerogames.errors import UserError
+from zerogames.runs.folder import default_folder, read_run
 from zerogames.search.settings import PoolSettings, SearchSettings, search_preset
 from zerogames.train import TrainerSettings, WindowSettings
-from zerogames_selfplay.players.settings import SelfplaySettings
+from zerogames_selfplay.players.settings import (
+    SelfplaySettings,
+    check_numbers,
+    nearest_limit,
+)
+
+KIND = "train"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RatingSettings:
-    """How the strength of the nets is followed while they learn."""
+    """How nets are rated during training."""
 
     share: float = 0.08
-    """Of the run's time that rating games may take; 0: no rating."""
+    """Largest share of the run's time for rating games, 0 to 1; 0: no rating."""
     visits: int = 64
-    """Of a net's search for each move."""
+    """Visits of a net's search per move."""
     pairs: int = 16
-    """Openings against each opponent, each with both colours; fewer when they take long."""
+    """Openings against each opponent, each played with both colours; fewer if games are slow."""
     anchors: tuple[str, ...] = ("random", "mcts:100", "mcts:1000")
-    """Players whose strength never changes, the weakest first; it has 0 Elo."""
+    """Players whose strength never changes, the weakest first; the first has 0 Elo."""
     perfect: bool = True
-    """Play also against the perfect player, where the game has one."""
+    """Also play against the perfect player, if the game has one."""
     earlier_nets: int = 2
-    """Nets rated before that are met again."""
+    """Number of earlier nets that each net plays against."""
     opening_plies: int = 4
-    """Random moves at the start of each pair."""
+    """Random moves at the start of each pair of games."""
     max_plies: int = 0
-    """Longer games are scored as they stand, or drawn; 0 leaves it to the game."""
+    """Games are scored or drawn after this many plies; 0: the game's own limit."""
 
     def check(self) -> None:
         """Raise `UserError` for numbers that make no sense."""
@@ -42,14 +50,14 @@ class RatingSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class GateSettings:
-    """Whether a new net must prove itself before it plays."""
+    """The match that a new net must pass before it plays."""
 
     pairs: int = 0
-    """Openings of the gate match, each with both colours; 0: new nets play at once."""
+    """Openings of the gate match, each played with both colours; 0: new nets play at once."""
     visits: int = 64
-    """Of each search."""
+    """Visits of each search in the gate match."""
     score: float = 0.5
-    """Share of the points that a new net needs against the one that plays."""
+    """Share of the points that a new net needs against the present net, 0 to 1."""
 
     def check(self) -> None:
         """Raise `UserError` for numbers that make no sense."""
@@ -61,43 +69,44 @@ class GateSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings:
-    """Self-play, learning and rating: with what, for how long, and where to keep it."""
+    """The settings of a training run: game, net, limits, self-play, training and rating."""
 
     game: str = "connect4"
-    """Name and options, e.g. `go:size=9`."""
+    """Name and options of the game, e.g. `go:size=9`."""
     net: str | None = None
-    """The name of an architecture for a new random net, or a net file to begin with; by default
-    the game's own small net."""
+    """The name of an architecture for a new random net, or a net to begin with: a file, `shipped`
+    or `newest`; by default a new net of the game's default architecture."""
     out: Path | None = None
-    """Folder of the run; by default `runs/<game>-train`. An existing one is continued."""
+    """Folder of the run; by default `runs/<game>-train`. An existing run is continued."""
     minutes: float | None = None
-    """Length of the run, all its sessions together; 20 if no other limit is given."""
+    """Minutes of all sessions of the run together; 20 if no other limit is given."""
     steps: int | None = None
-    """Stop after so many training steps."""
+    """Stop after this many training steps."""
     generations: int | None = None
-    """Stop after so many rounds of self-play and training."""
+    """Stop after this many rounds of self-play and training."""
     forever: bool = False
-    """Go on until Ctrl-C; the learning rate then stays as it is."""
+    """Train until Ctrl-C; the learning rate then stays constant."""
     seed: int = 1
-    """Of the first weights, the games and the batches."""
+    """Seed of the first weights, the games and the batches."""
     evaluator: str = "native"
-    """How self-play runs the net: native, onnx or torch."""
+    """What evaluates the net in self-play: native, onnx or torch."""
     lanes: int = 0
-    """Threads that play in this process (or in each worker); 0: one a core (one in each worker)."""
+    """Threads that play in this process (or in each worker); 0: one per core (one in each
+    worker)."""
     workers: int = 0
     """Ray actors that play; 0: everything in this process."""
     ray_address: str | None = None
     """Address of a Ray cluster; by default a local one is started for `--workers`."""
     generation_positions: int = 8192
-    """New positions between two nets."""
+    """New positions per generation."""
     first_positions: int = 8192
-    """Positions that must be there before the first training step."""
+    """Positions that must be played before the first training step."""
     reuse: float = 4.0
-    """Training samples for each new position; 4, at most 8."""
+    """Training samples per new position; 4 is usual, more than 8 is not advisable."""
     keep_checkpoints: int = 2
-    """The newest so many are kept, and the one of the best rated net."""
+    """Number of newest checkpoints to keep beside the one of the best rated net."""
     keep_nets: int = 20
-    """Nets of the past that are kept beside the rated ones."""
+    """Number of newest nets to keep beside the rated ones."""
     search: SearchSettings = field(
         default_factory=lambda: search_preset("gumbel", simulations=32, temperature_plies=20)
     )
@@ -109,25 +118,24 @@ class TrainSettings:
 
     def check(self) -> None:
         """Raise `UserError` for numbers that make no sense."""
-        for name in ("minutes", "steps", "generations"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise UserError(f"--{name} must be positive, not {value:g}")
-        for name in ("lanes", "workers", "keep_nets"):
-            if getattr(self, name) < 0:
-                raise UserError(f"{_option(name)} must be 0 or more, not {getattr(self, name)}")
-        for name in ("generation_positions", "first_positions", "keep_checkpoints"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{_option(name)} must be 1 or more, not {getattr(self, name)}")
+        check_numbers(
+            self,
+            positive=("minutes", "steps", "generations"),
+            not_negative=("lanes", "workers", "keep_nets"),
+            one_or_more=("generation_positions", "first_positions", "keep_checkpoints"),
+        )
         if not 0 < self.reuse <= 1000:
             raise UserError(f"--reuse must be above 0, not {self.reuse:g}")
-        if not 0 <= self.seed < 1 << 63:
-            raise UserError("--seed must be between 0 and 2^63")
         if self.evaluator not in ("native", "onnx", "torch"):
             raise UserError(f"--evaluator is native, onnx or torch, not {self.evaluator}")
         self.trainer_settings().check()
         self.rating.check()
         self.gate.check()
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder."""
+        return self.out or default_folder(self.game, KIND)
 
     @property
     def limit_s(self) -> float | None:
@@ -139,24 +147,18 @@ class TrainSettings:
 
     def progress(self, *, elapsed_s: float, step: int, generation: int) -> float | None:
         """Share of the run that is over by its nearest limit, 0 to 1; None without limits."""
-        shares = []
-        if self.limit_s is not None:
-            shares.append(elapsed_s / self.limit_s)
-        if self.steps is not None:
-            shares.append(step / self.steps)
-        if self.generations is not None:
-            shares.append(generation / self.generations)
-        return min(1.0, max(shares)) if shares else None
+        pairs = ((elapsed_s, self.limit_s), (step, self.steps), (generation, self.generations))
+        return nearest_limit(*pairs)
 
     def trainer_settings(self) -> TrainerSettings:
-        """The trainer's, with an end for a cosine that goes by the run's own limit."""
+        """The trainer's settings; a cosine schedule follows the run's own limit."""
         trainer = replace(self.trainer, seed=self.seed & 0xFFFFFFFF)
         if trainer.schedule == "cosine":
             trainer = replace(trainer, total_steps=trainer.warmup_steps + 1)
         return trainer
 
     def selfplay(self) -> SelfplaySettings:
-        """What a worker needs to know."""
+        """The settings of the workers."""
         return SelfplaySettings(
             game=self.game,
             seed=self.seed,
@@ -171,5 +173,7 @@ class TrainSettings:
         )
 
 
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")
+def read_run_settings(path: Path) -> TrainSettings | None:
+    """The settings of the run in a folder, if there is one."""
+    table = read_run(path, KIND) if path.is_dir() else None
+    return None if table is None else make_settings(TrainSettings, table["settings"])

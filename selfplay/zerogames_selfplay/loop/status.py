@@ -1,4 +1,4 @@
-"""What a run is doing right now, for whoever watches."""
+"""The present state of a training run, for the display and the summary."""
 
 import time
 from dataclasses import dataclass, field
@@ -9,41 +9,41 @@ from zerogames_selfplay.players.counts import Counts
 
 @dataclass(kw_only=True)
 class Status:
-    """Changed by the loop, shown by the panel."""
+    """Changed by the driver, shown by the display."""
 
     game: str
     net: str
     phase: str = "starting"
-    """What is done now."""
+    """The present work, such as playing or learning."""
     reason: str = ""
-    """What is waited for, and why."""
+    """The reason: what the phase waits for."""
     progress: float | None = None
     """Share of the run that is over."""
     limit_s: float | None = None
     start_s: float = field(default_factory=time.monotonic)
     elapsed_before_s: float = 0.0
-    """Of earlier sessions."""
+    """Seconds of earlier sessions."""
     selfplay: Counts = field(default_factory=Counts)
-    """Of this session."""
+    """What this session played."""
     selfplay_s: float = 0.0
     """Seconds in which self-play ran in this session."""
     learner: LearnerReport | None = None
     metrics: dict[str, float] = field(default_factory=dict)
     losses: list[float] = field(default_factory=list)
-    """Of all generations."""
+    """Losses of all generations."""
     ratings: list[tuple[int, float, float, float]] = field(default_factory=list)
     """Step, Elo, low, high of all rated nets."""
     playing: str = ""
     """The net that plays."""
     restarts: int = 0
-    """Workers and learners that died and were replaced."""
+    """Actors that died and were replaced in this session."""
 
     @property
     def elapsed_s(self) -> float:
-        """Of all sessions."""
+        """Seconds of all sessions."""
         return self.elapsed_before_s + time.monotonic() - self.start_s
 
     @property
     def positions_per_s(self) -> float:
-        """Of self-play in this session, while it ran."""
+        """Positions per second of self-play in this session, while it ran."""
         return self.selfplay.learnable / self.selfplay_s if self.selfplay_s > 0 else 0.0

@@ -1,1 +1,7 @@
-"""Players: threads that play games against themselves and write the records."""
+"""Players: threads that play games against themselves and write the records.
+
+- `players`: the interface `Players`, and the job that players get;
+- `worker`: players in this process; its `lane`s are threads with games and an evaluator each;
+- `shard_writer`: writes finished games as shards;
+- `counts`: what was played; `seeds`: a seed for each part of a run.
+"""

@@ -1,4 +1,4 @@
-"""What a run has done so far, summed over lanes and workers."""
+"""What was played, summed over lanes and workers."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -21,9 +21,9 @@ class Counts:
     positions: int = 0
     """Plies of finished games."""
     learnable: int = 0
-    """Those of them with a policy to learn from: full searches and proofs."""
+    """Positions among them with a policy target: full searches and proofs."""
     evaluations: int = 0
-    """Positions the net judged; cache hits do not count."""
+    """Positions that the net evaluated; cache hits do not count."""
     cache_hits: int = 0
     simulations: int = 0
     first_wins: int = 0
@@ -31,13 +31,13 @@ class Counts:
     second_wins: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     never_resign: int = 0
-    """Finished games that were played to the end by lot."""
+    """Finished games in which resignation was switched off at random."""
     would_resign: int = 0
-    """Those of them in which a player wanted to resign."""
+    """Games among them in which a player would have resigned."""
     wrong_resigns: int = 0
-    """Those of these that the player did not lose."""
+    """Games among these that this player did not lose."""
     dropped: int = 0
-    """Games begun and given up: at the end of the run or with a worker that died."""
+    """Unfinished games at the end of the run or in a worker that died."""
 
     def add_games(self, records: Iterable[GameRecord]) -> None:
         """Count finished games."""
@@ -58,7 +58,7 @@ class Counts:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def since(self, earlier: Self) -> Self:
-        """What came after `earlier`."""
+        """The difference to `earlier` counts of the same players."""
         # Counters subtract too.
         return type(self)(
             **{
@@ -74,7 +74,7 @@ class Counts:
 
     @property
     def false_resign_share(self) -> float | None:
-        """How often resigning would have been wrong, if it can be told."""
+        """Share of false resignations among those that were checked; None without any."""
         return self.wrong_resigns / self.would_resign if self.would_resign else None
 
     def table(self) -> dict[str, Any]:

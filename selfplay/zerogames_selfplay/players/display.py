@@ -1,98 +1,34 @@
-"""What a person sees while games are played, and afterwards."""
+"""What a person sees of self-play: while games are played, and afterwards."""
 
-import time
-from types import TracebackType
-from typing import Self
-
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
+from rich.console import Console
 from rich.table import Table
 
+from zerogames.runs.display import Frame
 from zerogames_selfplay.players.counts import Counts
-from zerogames_selfplay.players.settings import SelfplaySettings
-
-_LINE_INTERVAL_S = 10.0
-"""Without a terminal a line is printed so often."""
 
 
-class Panel:
-    """A live panel on a terminal, a line now and then elsewhere."""
+def selfplay_frame(counts: Counts, *, done: float | None, elapsed_s: float, title: str) -> Frame:
+    """The present state.
 
-    def __init__(self, settings: SelfplaySettings, console: Console) -> None:
-        self._settings = settings
-        self._console = console
-        self._start = time.monotonic()
-        self._last_line = self._start
-        self._live = Live(console=console, refresh_per_second=4, transient=True)
-
-    def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._console.is_terminal:
-            self._live.stop()
-
-    @property
-    def elapsed_s(self) -> float:
-        """Since the start."""
-        return time.monotonic() - self._start
-
-    def progress(self, counts: Counts) -> float | None:
-        """Share of the run that is done, by the limit that is nearest."""
-        settings = self._settings
-        shares = []
-        if settings.games is not None:
-            shares.append(counts.games / settings.games)
-        if settings.positions is not None:
-            shares.append(counts.positions / settings.positions)
-        if settings.limit_s is not None:
-            shares.append(self.elapsed_s / settings.limit_s)
-        return min(1.0, max(shares)) if shares else None
-
-    def show(self, counts: Counts, *, note: str = "") -> None:
-        """Show the present state."""
-        if self._console.is_terminal:
-            self._live.update(self._table(counts, note))
-        elif time.monotonic() - self._last_line >= _LINE_INTERVAL_S:
-            self._last_line = time.monotonic()
-            self._console.print(
-                f"{counts.games} games, {counts.positions} positions, "
-                f"{counts.evaluations / self.elapsed_s:,.0f} evaluations/s"
-                f"{f', {note}' if note else ''}",
-                highlight=False,
-            )
-
-    def _table(self, counts: Counts, note: str) -> Group:
-        done = self.progress(counts)
-        table = Table.grid(padding=(0, 2))
-        seconds = max(self.elapsed_s, 1e-3)
-        table.add_row("games", f"{counts.games:,}", "results", results_text(counts))
-        table.add_row(
-            "positions/s",
-            f"{counts.positions / seconds:,.1f}",
-            "mean length",
-            f"{counts.mean_length:.1f} plies",
-        )
-        table.add_row(
-            "evaluations/s",
-            f"{counts.evaluations / seconds:,.0f}",
-            "resignations",
-            resignations_text(counts),
-        )
-        left = "until Ctrl-C"
-        if done:
-            left = f"{seconds * (1 / done - 1):,.0f} s" if done > 0.01 else "..."
-        table.add_row("time left", left, "", note)
-        bar = ProgressBar(total=1.0, completed=done or 0.0, pulse=done is None)
-        return Group(bar, table)
+    Args:
+        counts: What was played.
+        done: Share of the run that is done, None without limits.
+        elapsed_s: Seconds since the games began.
+        title: Where the records are.
+    """
+    seconds = max(elapsed_s, 1e-3)
+    rates = (counts.positions / seconds, counts.evaluations / seconds)
+    return Frame(
+        done=done,
+        title=title,
+        rows=(
+            ("games", f"{counts.games:,}", "results", results_text(counts)),
+            ("positions/s", f"{rates[0]:,.1f}", "mean length", f"{counts.mean_length:.1f} plies"),
+            ("evaluations/s", f"{rates[1]:,.0f}", "resignations", resignations_text(counts)),
+        ),
+        line=f"{counts.games} games, {counts.positions} positions, {rates[1]:,.0f} evaluations/s, "
+        f"{title}",
+    )
 
 
 def results_text(counts: Counts) -> str:
@@ -106,7 +42,7 @@ def results_text(counts: Counts) -> str:
 
 
 def resignations_text(counts: Counts) -> str:
-    """How many games ended so, and how often that would have been wrong."""
+    """The number of resignations, and the share of false ones among those that were checked."""
     text = f"{counts.reasons['resignation']:,}"
     share = counts.false_resign_share
     if share is not None:
@@ -115,7 +51,7 @@ def resignations_text(counts: Counts) -> str:
 
 
 def print_summary(console: Console, counts: Counts, elapsed_s: float) -> None:
-    """One screen at the end."""
+    """Print one screen at the end."""
     seconds = max(elapsed_s, 1e-3)
     table = Table(show_header=False, title="self-play", title_style="bold")
     table.add_row("games", f"{counts.games:,}")
@@ -130,6 +66,6 @@ def print_summary(console: Console, counts: Counts, elapsed_s: float) -> None:
     table.add_row("endings", ends or "-")
     table.add_row("resignations", resignations_text(counts))
     if counts.dropped:
-        table.add_row("given up", f"{counts.dropped:,} unfinished games")
+        table.add_row("dropped", f"{counts.dropped:,} unfinished games")
     table.add_row("time", f"{seconds:,.1f} s")
     console.print(table)

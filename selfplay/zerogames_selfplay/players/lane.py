@@ -4,59 +4,57 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from zerogames.data import GameRecord
 from zerogames.evaluate import Evaluator
 from zerogames.game import Game, State
-from zerogames.search import Pool, PoolGames, new_pool, take_finished
+from zerogames.search import (
+    Pool,
+    PoolGames,
+    PoolSettings,
+    SearchSettings,
+    new_pool,
+    take_finished,
+)
 from zerogames_selfplay.players.counts import Counts
-from zerogames_selfplay.players.settings import SelfplaySettings
+from zerogames_selfplay.players.share import Share
 
 
 @dataclass(frozen=True, kw_only=True)
-class Share:
-    """Which games of a run a lane plays: `first`, `first + step`, ..."""
+class LaneGroup:
+    """What the lanes of a worker have in common."""
 
-    first: int
-    step: int
-    games: int | None
-    """How many; None for no end."""
-    seed: int
+    game: Game
+    search: SearchSettings
+    pool: PoolSettings
+    starts: Sequence[State]
+    """Start positions; none for the game's own."""
+    finished: "queue.SimpleQueue[GameRecord]" = field(default_factory=queue.SimpleQueue)
+    """Takes the finished games of all lanes."""
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Set to end all lanes."""
+    playing: threading.Event = field(default_factory=threading.Event)
+    """Cleared while the lanes pause."""
 
 
 class Lane:
-    """Plays its share until it is done or told to stop; finished games go into a queue."""
+    """Plays its share of the games until it is done or told to stop."""
 
-    def __init__(
-        self,
-        game: Game,
-        evaluator: Evaluator,
-        settings: SelfplaySettings,
-        share: Share,
-        *,
-        starts: Sequence[State],
-        finished: "queue.SimpleQueue[GameRecord]",
-        stop: threading.Event,
-        playing: threading.Event,
-    ) -> None:
+    def __init__(self, group: LaneGroup, evaluator: Evaluator, share: Share) -> None:
         self.error: BaseException | None = None
-        self._game = game
+        self._group = group
         self._evaluator = evaluator
-        self._starts = starts
-        self._finished = finished
-        self._stop = stop
-        self._playing = playing
         self._stepping = threading.Lock()
         self._next_evaluator: deque[Evaluator] = deque(maxlen=1)
         self._share = share
         self._pool: Pool = new_pool(
-            game,
-            settings.search,
-            settings.pool,
+            group.game,
+            group.search,
+            group.pool,
             PoolGames(
                 seed=share.seed,
-                starts=starts,
+                starts=group.starts,
                 num_games=share.games,
                 first_game=share.first,
                 game_step=share.step,
@@ -67,25 +65,25 @@ class Lane:
         self._thread = threading.Thread(target=self._run, name="selfplay-lane", daemon=True)
 
     def start(self) -> None:
-        """Begin in a thread of its own."""
+        """Start the thread."""
         self._thread.start()
 
-    def join(self, timeout_s: float | None = None) -> None:
-        """Wait for the end."""
-        self._thread.join(timeout_s)
+    def join(self) -> None:
+        """Wait for the end of the thread."""
+        self._thread.join()
 
     @property
     def running(self) -> bool:
         """Whether the thread is alive."""
         return self._thread.is_alive()
 
-    def rest(self) -> None:
+    def wait_for_pause(self) -> None:
         """Wait for the end of the present step; call it after `playing` was cleared."""
         with self._stepping:
             pass
 
     def use(self, evaluator: Evaluator) -> None:
-        """Judge with another net from the next step on; games in progress go on with it."""
+        """Evaluate with another net from the next step on, in games that have begun too."""
         self._next_evaluator.append(evaluator)
 
     def counts(self) -> Counts:
@@ -110,16 +108,17 @@ class Lane:
         return min(self._pool.capacity, self._share.games - self._pool.num_games)
 
     def _run(self) -> None:
+        playing, stop = self._group.playing, self._group.stop
         try:
-            while not self._pool.done and not self._stop.is_set():
-                self._playing.wait()
+            while not self._pool.done and not stop.is_set():
+                playing.wait()
                 with self._stepping:
-                    # Looked at again: whoever cleared it waits for this lock.
-                    if self._playing.is_set() and not self._stop.is_set():
+                    # Asked again: whoever cleared it waits for this lock.
+                    if playing.is_set() and not stop.is_set():
                         self._step()
         except BaseException as error:
             self.error = error
-            self._stop.set()
+            stop.set()
 
     def _step(self) -> None:
         if self._next_evaluator:
@@ -128,7 +127,8 @@ class Lane:
         planes = self._pool.collect()
         if len(planes):
             self._pool.apply(*self._evaluator.evaluate(planes))
+        group = self._group
         for game in take_finished(self._pool):
-            self._finished.put(
-                game.record(self._game, starts=self._starts, net=self._evaluator.version)
+            group.finished.put(
+                game.record(group.game, starts=group.starts, net=self._evaluator.version)
             )

@@ -4,18 +4,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zerogames.errors import UserError
+from zerogames.runs.folder import default_folder
 from zerogames.search.settings import PoolSettings, SearchSettings, search_preset
+
+KIND = "selfplay"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelfplaySettings:
-    """What to play, with what, for how long, and where to keep it."""
+    """The settings of self-play: game, net, limits and output."""
 
     game: str = "chess"
-    """Name and options, e.g. `go:size=9`."""
+    """Name and options of the game, e.g. `go:size=9`."""
     net: str | None = None
-    """A net file, or the name of an architecture for a new random net. By default the net of the
-    output folder, or a new one."""
+    """A net file, the name of an architecture for a new random net, `shipped` or `newest`. By
+    default the net of the output folder, or a new one."""
     out: Path | None = None
     """Folder for records and net; by default `runs/<game>`. An existing one is continued."""
     games: int | None = None
@@ -23,9 +26,9 @@ class SelfplaySettings:
     positions: int | None = None
     """Stop after this many recorded positions."""
     minutes: float | None = None
-    """Stop after this time; 2 if no other limit is given."""
+    """Stop after this many minutes; 2 if no other limit is given."""
     forever: bool = False
-    """Go on until Ctrl-C."""
+    """Play until Ctrl-C."""
     seed: int = 1
     """The same seed, settings and net give the same games."""
     evaluator: str = "native"
@@ -34,14 +37,14 @@ class SelfplaySettings:
     precision: str = "fp32"
     """fp32, or int8 for native and onnx: faster on CPUs, its answers differ a little."""
     lanes: int = 0
-    """Threads in this process (or in each worker), each with its own games and net; 0: one a core
-    (one in each worker)."""
+    """Threads in this process (or in each worker), each with its own games and evaluator; 0: one
+    per core (one in each worker)."""
     workers: int = 0
     """Ray actors that play; 0: play in this process."""
     ray_address: str | None = None
     """Address of a Ray cluster; by default a local one is started for `--workers`."""
     openings: Path | None = None
-    """File with one start position a line, as the game writes them."""
+    """File with one start position per line, as the game writes them."""
     shard_positions: int = 8192
     """Positions per record file; about 100 bytes each."""
     search: SearchSettings = field(
@@ -51,17 +54,17 @@ class SelfplaySettings:
 
     def check(self) -> None:
         """Raise `UserError` for numbers that make no sense."""
-        for name in ("games", "positions", "minutes"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise UserError(f"--{name} must be positive, not {value:g}")
-        for name in ("lanes", "workers"):
-            if getattr(self, name) < 0:
-                raise UserError(f"--{name} must be 0 or more, not {getattr(self, name)}")
-        if self.shard_positions < 1:
-            raise UserError("--shard-positions must be 1 or more")
-        if not 0 <= self.seed < 1 << 63:
-            raise UserError("--seed must be between 0 and 2^63")
+        check_numbers(
+            self,
+            positive=("games", "positions", "minutes"),
+            not_negative=("lanes", "workers"),
+            one_or_more=("shard_positions",),
+        )
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder."""
+        return self.out or default_folder(self.game, KIND)
 
     @property
     def limit_s(self) -> float | None:
@@ -70,3 +73,40 @@ class SelfplaySettings:
             return 60 * self.minutes
         limited = self.forever or self.games is not None or self.positions is not None
         return None if limited else 120.0
+
+    def progress(self, *, elapsed_s: float, games: int, positions: int) -> float | None:
+        """Share of the run that is done by its nearest limit, 0 to 1; None without limits."""
+        pairs = ((elapsed_s, self.limit_s), (games, self.games), (positions, self.positions))
+        return nearest_limit(*pairs)
+
+
+def nearest_limit(*pairs: tuple[float, float | None]) -> float | None:
+    """The largest share of what is done in what is wanted, at most 1; None without limits."""
+    shares = [done / limit for done, limit in pairs if limit is not None]
+    return min(1.0, max(shares)) if shares else None
+
+
+def check_numbers(
+    settings: object,
+    *,
+    positive: tuple[str, ...] = (),
+    not_negative: tuple[str, ...] = (),
+    one_or_more: tuple[str, ...] = (),
+) -> None:
+    """Raise `UserError` for a field, or a seed, with a number that makes no sense."""
+
+    def refuse(name: str, rule: str) -> None:
+        value = getattr(settings, name)
+        raise UserError(f"--{name.replace('_', '-')} must be {rule}, not {value:g}")
+
+    for name in positive:
+        if (value := getattr(settings, name)) is not None and value <= 0:
+            refuse(name, "positive")
+    for name in not_negative:
+        if getattr(settings, name) < 0:
+            refuse(name, "0 or more")
+    for name in one_or_more:
+        if getattr(settings, name) < 1:
+            refuse(name, "1 or more")
+    if not 0 <= getattr(settings, "seed", 0) < 1 << 63:
+        raise UserError("--seed must be between 0 and 2^63")

@@ -1,4 +1,4 @@
-"""Collecting finished games into shards."""
+"""Writes finished games as shards."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from zerogames.data.shard import SUFFIX, write_shard
 
 
 class ShardWriter:
-    """Writes a shard whenever enough positions are together; `close` writes the rest.
+    """Writes a shard as soon as there are enough positions; `flush` writes the rest.
 
     If writing fails, the games stay in memory and the next call tries again.
     """
@@ -28,7 +28,7 @@ class ShardWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is pending as one shard."""
+        """Write the games that are pending as one shard."""
         if not self.pending:
             return
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,7 @@
-"""Players, learner and rater as Ray actors."""
+"""Players, learner and rater as Ray actors.
+
+- `connection`: joins a cluster or starts a local Ray;
+- `supervised_actor`: the restart policy of all actors;
+- `players`, `learner`, `rater`: the actors, and their owners in the driver's process;
+- `backend`: all of them together.
+"""

@@ -1,233 +1,191 @@
-"""The learner as a Ray actor that is replaced when it dies.
+"""The learner as a Ray actor.
 
-A new learner goes on from the last checkpoint and takes in again what is on disk, so that a death
+A new learner continues from the last checkpoint and reads again what is on disk, so that a death
 costs the round it happened in, nothing else.
 """
 
 import os
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import GetTimeoutError, RayActorError
 
-from zerogames.errors import UserError
 from zerogames.registry import get_game
-from zerogames_selfplay.loop.folder import TrainFolder
-from zerogames_selfplay.loop.learner import Glance, Learner, LearnerReport
+from zerogames.runs.folder import RunPaths
+from zerogames_selfplay.loop.learner import KeepOn, LearnerReport, RoundProgress, TrainRound
+from zerogames_selfplay.loop.local_learner import LocalLearner
 from zerogames_selfplay.loop.settings import TrainSettings
-from zerogames_selfplay.ray.players import task_cause
+from zerogames_selfplay.ray.supervised_actor import ActorDied, SupervisedActor
 
 T = TypeVar("T")
 
-_GLANCE_S = 0.5
-_MAX_DEATHS = 5
-"""A learner that dies so often in a row in the same round will not get better."""
+_PROGRESS_S = 0.5
+"""Seconds between two looks at the progress of a round."""
 
 
 class LearnerActor:
-    """The remote side. One thread learns; another may ask how far it is, or stop it.
+    """The remote side. One thread learns; another may ask for the progress, or stop the round.
 
     Ray calls methods from threads of its own. OpenMP gives each of them a team, and no longer lets
     the teams wait actively when they have more threads than the machine has cores, which costs a
     third of the training's speed: so all of torch's work is done in one thread.
     """
 
-    def __init__(self, settings: TrainSettings, folder: TrainFolder, threads: int) -> None:
+    def __init__(self, settings: TrainSettings, paths: RunPaths, threads: int) -> None:
+        self._settings = settings
+        self._paths = paths
+        self._num_threads = threads
         self._thread = ThreadPoolExecutor(max_workers=1)
-        self._learner = self._do(lambda: _open_learner(settings, folder, threads))
+        self._learner: LocalLearner | None = None
         self._stop = threading.Event()
 
-    def _do(self, work: Callable[[], T]) -> T:
-        return self._thread.submit(work).result()
+    def _do(self, work: Callable[[LocalLearner], T]) -> T:
+        return self._thread.submit(lambda: work(self._opened())).result()
 
-    def study(
-        self, elapsed_s: float, progress: float | None, max_steps: int | None, min_steps: int
-    ) -> LearnerReport:
-        """See `Learner.study`."""
+    def _opened(self) -> LocalLearner:
+        # Not opened in __init__, so that its errors are those of a call.
+        if self._learner is None:
+            import torch
+
+            # Ray lets an actor have as many threads as it has CPUs of the cluster's account.
+            torch.set_num_threads(self._num_threads)
+            game = get_game(self._settings.game)
+            self._learner = LocalLearner(self._settings, game, self._paths)
+        return self._learner
+
+    def open(self) -> tuple[LearnerReport, str]:
+        """The state and the net's name."""
+        return self._do(lambda learner: (learner.report(), learner.net_name))
+
+    def write_net(self) -> Path:
+        """See `Learner.write_net`."""
+        return self._do(LocalLearner.write_net)
+
+    def train_round(self, order: TrainRound) -> LearnerReport:
+        """See `Learner.train_round`."""
         return self._do(
-            lambda: self._learner.study(
-                elapsed_s=elapsed_s,
-                progress=progress,
-                max_steps=max_steps,
-                min_steps=min_steps,
-                keep_on=lambda glance: not self._stop.is_set(),
-            )
+            lambda learner: learner.train_round(order, lambda progress: not self._stop.is_set())
         )
 
-    def begin(self) -> tuple[LearnerReport, str, str]:
-        """Where it stands, the net's name, and the file of the net it would play with."""
-        net = self._do(self._learner.write_net)
-        return self._learner.report(), self._learner.net_name, str(net)
+    def round_progress(self) -> RoundProgress | None:
+        """The state of the present round."""
+        return None if self._learner is None else self._learner.round_progress()
 
-    def glance(self) -> Glance:
-        """How far the present round is."""
-        return self._learner.glance()
-
-    def stop(self) -> None:
-        """End the present round early."""
+    def stop_round(self) -> None:
+        """End the present round after its present step."""
         self._stop.set()
 
     def note_rating(self, step: int, elo: float) -> None:
         """See `Learner.note_rating`."""
-        self._do(lambda: self._learner.note_rating(step, elo))
+        self._do(lambda learner: learner.note_rating(step, elo))
 
     def finish(self, elapsed_s: float) -> LearnerReport:
         """Write the last checkpoint."""
-        self._do(lambda: self._learner.finish(elapsed_s))
-        return self._learner.report()
+
+        def finish(learner: LocalLearner) -> LearnerReport:
+            learner.finish(elapsed_s)
+            return learner.report()
+
+        return self._do(finish)
 
     def pid(self) -> int:
-        """Of its process."""
+        """The actor's process."""
         return os.getpid()
 
 
-def _open_learner(settings: TrainSettings, folder: TrainFolder, threads: int) -> Learner:
-    import torch
-
-    # Ray lets an actor have as many threads as it has CPUs of the cluster's account.
-    torch.set_num_threads(threads)
-    return Learner.open(settings, get_game(settings.game), folder)
-
-
 class RayLearner:
-    """The driver's side; the same methods as a `Learner`."""
+    """A learner in an actor: the `BackgroundLearner` of the driver's process."""
 
-    def __init__(self, settings: TrainSettings, folder: TrainFolder, *, threads: int) -> None:
-        self._settings = settings
-        self._folder = TrainFolder(path=folder.path.resolve(), session=folder.session)
-        self._threads = threads
+    def __init__(self, settings: TrainSettings, paths: RunPaths, *, threads: int) -> None:
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-        self._gpus = 1 if resources.get("GPU") else 0
-        self._actor: Any = None
-        self._pending: Any = None
-        self._arguments: tuple[Any, ...] = ()
-        self._deaths = 0
-        self.restarts = 0
-        self._start()
-        report, self.net_name, net = self._ask("begin")
-        self._report: LearnerReport = report
-        self._net = Path(net)
-
-    def _start(self) -> None:
-        remote: Any = ray.remote(num_cpus=1, num_gpus=self._gpus, max_restarts=0)(LearnerActor)
-        self._actor = remote.options(max_concurrency=2).remote(
-            self._settings, self._folder, self._threads
+        num_gpus = 1 if resources.get("GPU") else 0
+        remote: Any = ray.remote(num_cpus=1, num_gpus=num_gpus, max_restarts=0)(LearnerActor)
+        remote = remote.options(max_concurrency=2)
+        paths = RunPaths(paths.path.resolve())
+        self._actor = SupervisedActor(
+            "the learner", lambda restarts: remote.remote(settings, paths, threads)
         )
+        self._order: TrainRound | None = None
+        self._pending: Any = None
+        self._report: LearnerReport
+        self._report, self.net_name = self._actor.ask("open")
+
+    @property
+    def restarts(self) -> int:
+        """How often it died and was replaced."""
+        return self._actor.restarts
+
+    @property
+    def is_training(self) -> bool:
+        """Whether a round has begun and its report was not taken."""
+        return self._order is not None
 
     def report(self) -> LearnerReport:
-        """Where it stood last."""
+        """The state after the last round."""
         return self._report
 
-    @property
-    def missing_positions(self) -> int:
-        """Before the first step can be made."""
-        return self._report.missing_positions
-
     def write_net(self) -> Path:
-        """The net it began with."""
-        return self._net
+        """Write the net of the present weights, if it is not written yet; its file."""
+        net: Path = self._actor.ask("write_net")
+        return net
 
-    def study(
-        self,
-        *,
-        elapsed_s: float,
-        progress: float | None,
-        max_steps: int | None = None,
-        min_steps: int = 1,
-        keep_on: Callable[[Glance], bool] | None = None,
-    ) -> LearnerReport:
-        """See `Learner.study`; waits for the round, and for a new learner if this one dies."""
-        self.begin_study(
-            elapsed_s=elapsed_s, progress=progress, max_steps=max_steps, min_steps=min_steps
-        )
-        while (report := self.poll(_GLANCE_S)) is None:
-            glance = self.glance()
-            if glance is not None and keep_on is not None and not keep_on(glance):
-                self.stop()
+    def train_round(self, order: TrainRound, keep_on: KeepOn) -> LearnerReport:
+        """Train a round and wait for its end; begin it again if the actor dies."""
+        self.begin_round(order)
+        while (report := self.poll(_PROGRESS_S)) is None:
+            progress = self._round_progress()
+            if progress is not None and not keep_on(progress):
+                self.stop_round()
         return report
 
-    def begin_study(
-        self, *, elapsed_s: float, progress: float | None, max_steps: int | None, min_steps: int
-    ) -> None:
-        """Let a round begin; `poll` tells when it is over."""
-        self._arguments = (elapsed_s, progress, max_steps, min_steps)
-        self._pending = self._actor.study.remote(*self._arguments)
-
-    @property
-    def is_studying(self) -> bool:
-        """Whether a round has begun and is not over."""
-        return self._pending is not None
+    def begin_round(self, order: TrainRound) -> None:
+        """Begin a round; `poll` tells when it is over."""
+        self._order = order
+        self._pending = self._actor.call("train_round", order)
 
     def poll(self, timeout_s: float) -> LearnerReport | None:
-        """The report of the round, once it is over; a dead learner's round begins again."""
+        """The report of the round once it is over; begins the round again if the actor died."""
         ready, _ = ray.wait([self._pending], timeout=timeout_s)
         if not ready:
             return None
         try:
-            self._report = ray.get(self._pending)
-        except RayTaskError as error:
-            raise task_cause(error) from None
-        except RayActorError:
-            self._replace()
-            self._pending = self._actor.study.remote(*self._arguments)
+            self._report = self._actor.result(self._pending)
+        except ActorDied:
+            assert self._order is not None
+            self.begin_round(self._order)
             return None
-        self._pending = None
-        self._deaths = 0
+        self._order = None
+        self._actor.note_progress()
         return self._report
 
-    def _replace(self) -> None:
-        self._deaths += 1
-        self.restarts += 1
-        if self._deaths >= _MAX_DEATHS:
-            raise UserError(
-                f"the learner died {self._deaths} times in one round; see the logs of Ray, or "
-                "train with --workers 0"
-            )
-        time.sleep(0.2)
-        self._start()
-
-    def glance(self) -> Glance | None:
-        """How far the present round is, if the learner lives."""
+    def _round_progress(self) -> RoundProgress | None:
+        """The state of the present round, if the actor lives."""
         try:
-            glance: Glance = ray.get(self._actor.glance.remote(), timeout=5)
-        except (RayActorError, ray.exceptions.GetTimeoutError):
-            return None
-        return glance
+            progress: RoundProgress = ray.get(self._actor.call("round_progress"), timeout=5)
+        except (RayActorError, GetTimeoutError):
+            return None  # If it died, `poll` replaces it.
+        return progress
 
-    def stop(self) -> None:
-        """End the present round early."""
-        self._actor.stop.remote()
+    def stop_round(self) -> None:
+        """End the round after the present step."""
+        self._actor.call("stop_round")
 
     def note_rating(self, step: int, elo: float) -> None:
-        """Remember how good a net is."""
-        self._ask("note_rating", step, elo)
+        """Note how strong a net is: the checkpoint of the best one is kept."""
+        self._actor.ask("note_rating", step, elo)
 
     def finish(self, elapsed_s: float) -> None:
-        """Write the last checkpoint."""
-        self._report = self._ask("finish", elapsed_s)
-
-    def _ask(self, method: str, *arguments: Any) -> Any:
-        """Call a method; a dead learner is replaced and asked again."""
-        while True:
-            try:
-                return ray.get(getattr(self._actor, method).remote(*arguments))
-            except RayTaskError as error:
-                raise task_cause(error) from None
-            except RayActorError as error:
-                cause = getattr(error, "cause", None)
-                if isinstance(cause, UserError | OSError):
-                    raise cause from None
-                self._replace()
+        """Write the last checkpoint of a session."""
+        self._report = self._actor.ask("finish", elapsed_s)
 
     def pid(self) -> int:
-        """Of the learner's process."""
-        return int(self._ask("pid"))
+        """The actor's process."""
+        return int(self._actor.ask("pid"))
 
     def close(self) -> None:
         """Free the actor."""
-        ray.kill(self._actor)
+        self._actor.kill()

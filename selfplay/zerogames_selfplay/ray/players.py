@@ -1,43 +1,41 @@
-"""Self-play as Ray actors: started, watched, and replaced when they die.
+"""Self-play as Ray actors.
 
 Actors write their own shards, so a finished game never travels: what an actor had written before
-it died counts, what it had only in memory is given up, and its successor plays on with new seeds.
+it died counts, what it had only in memory is dropped, and its successor plays the rest of its
+games with new seeds.
 """
 
 import contextlib
 import dataclasses
-import logging
 import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
 
 from zerogames.data.shard import read_shard
-from zerogames.errors import UserError
 from zerogames_selfplay.players.counts import Counts
-from zerogames_selfplay.players.lane import Share
+from zerogames_selfplay.players.players import PlayersJob
 from zerogames_selfplay.players.seeds import derive_seed
-from zerogames_selfplay.players.settings import SelfplaySettings
+from zerogames_selfplay.players.share import Share
 from zerogames_selfplay.players.worker import Worker
+from zerogames_selfplay.ray.connection import RayConnection
+from zerogames_selfplay.ray.supervised_actor import ActorDied, SupervisedActor
 
 _CALL_S = 1.0
-"""An actor reports so often; one call costs a millisecond."""
-_RESTART_PAUSE_S = 1.0
-_MAX_QUICK_DEATHS = 5
-"""An actor that dies so often in a row without writing anything will not get better."""
+"""Seconds between two reports of an actor; one call costs a millisecond."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Report:
+@dataclass(frozen=True, kw_only=True)
+class WorkerReport:
     """What an actor has done since it was made."""
 
     counts: Counts
-    shards: list[str]
     running: bool
     pid: int
 
@@ -45,62 +43,54 @@ class Report:
 class SelfplayActor:
     """The remote side: a worker with one lane unless the settings say more."""
 
-    def __init__(
-        self,
-        settings: SelfplaySettings,
-        net: bytes | None,
-        folder: str,
-        prefix: str,
-        share: Share,
-    ) -> None:
-        with _net_file(net) as path:
-            self._worker = Worker(
-                dataclasses.replace(settings, lanes=settings.lanes or 1),
-                net=path,
-                folder=Path(folder),
-                prefix=prefix,
-                share=share,
-            )
+    def __init__(self, job: PlayersJob, share: Share, net: bytes | None) -> None:
+        lanes = job.settings.lanes or 1
+        settings = dataclasses.replace(job.settings, lanes=lanes)
+        self._job = dataclasses.replace(job, settings=settings)
+        self._share = share
+        self._net = net
 
-    def run(self, seconds: float) -> Report:
-        """Play on for a while; the lanes never pause between calls."""
+    @cached_property
+    def _worker(self) -> Worker:
+        # Not made in __init__, so that its errors are those of a call.
+        with _net_file(self._net) as path:
+            return Worker(dataclasses.replace(self._job, net=path), self._share)
+
+    def run(self, seconds: float) -> WorkerReport:
+        """Report after a while; the lanes never pause between calls."""
         self._worker.poll(seconds)
         if not self._worker.running:
             self._worker.close()
         return self._report()
 
-    def pause(self) -> Report:
-        """Rest, with every finished game written."""
+    def pause(self) -> WorkerReport:
+        """Pause, with every finished game written."""
         self._worker.pause()
         return self._report()
 
     def resume(self) -> None:
-        """Play on."""
+        """Continue after `pause`."""
         self._worker.resume()
 
     def use_net(self, net: bytes) -> None:
-        """Play on with another net."""
+        """Use another net from the next batch on."""
         with _net_file(net) as path:
             assert path is not None
             self._worker.use_net(path)
 
-    def close(self) -> Report:
+    def close(self) -> WorkerReport:
         """Stop and write every finished game."""
         self._worker.close()
         return self._report()
 
-    def _report(self) -> Report:
-        return Report(
-            counts=self._worker.counts(),
-            shards=[str(path) for path in self._worker.shards],
-            running=self._worker.running,
-            pid=os.getpid(),
-        )
+    def _report(self) -> WorkerReport:
+        worker = self._worker
+        return WorkerReport(counts=worker.counts(), running=worker.running, pid=os.getpid())
 
 
 @contextlib.contextmanager
 def _net_file(net: bytes | None) -> Iterator[Path | None]:
-    """A file of the net that is gone afterwards: a killed actor would leave it behind."""
+    """A file of the net that is removed afterwards: a killed actor would leave it behind."""
     if net is None:
         yield None
         return
@@ -110,228 +100,173 @@ def _net_file(net: bytes | None) -> Iterator[Path | None]:
         yield path
 
 
-@dataclasses.dataclass(kw_only=True)
-class _Slot:
-    """One of the run's workers through all its lives."""
+@dataclass(kw_only=True)
+class _RemoteWorker:
+    """A worker of the run, with all actors that have played its share."""
 
-    index: int
+    actor: SupervisedActor
     share: Share
-    life: int = 0
-    actor: Any = None
+    """The games that the present actor began with."""
+    prefix: str = ""
+    """The prefix of the present actor's shards."""
     call: Any = None
-    report: Report | None = None
-    quick_deaths: int = 0
-    restart_at: float = 0.0
+    """The call of `run` that the actor works on."""
+    report: WorkerReport | None = None
     done: bool = False
 
 
-class RayWorkers:
-    """The driver's side; the same methods as a `Worker`."""
+class RayPlayers:
+    """Workers as Ray actors: the `Players` of the driver's process."""
 
-    def __init__(
-        self,
-        settings: SelfplaySettings,
-        *,
-        net: Path | None,
-        folder: Path,
-        prefix: str,
-        seed: int,
-        call_s: float = _CALL_S,
-    ) -> None:
-        self._settings = settings
-        self._folder = folder.resolve()
-        self._prefix = prefix
-        self._past = Counts()
-        """Of actors that have died."""
-        self.restarts = 0
-        self._owns_ray = not ray.is_initialized()
-        if self._owns_ray:
-            start_ray(settings.ray_address, num_cpus=max(1, settings.workers))
+    def __init__(self, job: PlayersJob, *, call_s: float = _CALL_S) -> None:
+        settings = job.settings
+        num_workers = max(1, settings.workers)
+        self._job = dataclasses.replace(job, net=None, folder=job.folder.resolve())
         self._call_s = call_s
-        self._net = ray.put(None if net is None else net.read_bytes())
+        self._past = Counts()
+        """Counts of actors that have ended."""
+        self._paused = False
+        self._connection = RayConnection(settings.ray_address, num_cpus=num_workers)
+        # The net travels once to each node.
+        self._net = ray.put(None if job.net is None else job.net.read_bytes())
         self._remote = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(SelfplayActor)
-        workers = max(1, settings.workers)
-        self._slots = [
-            _Slot(
-                index=index,
-                share=Share(
-                    first=index,
-                    step=workers,
-                    games=_part(settings.games, index, workers),
-                    seed=seed,
-                ),
-            )
-            for index in range(workers)
+        whole = Share(games=settings.games, seed=job.seed)
+        self._workers = [
+            self._new_worker(index, whole, num_workers) for index in range(num_workers)
         ]
-        for slot in self._slots:
-            self._start(slot)
+        self._run_all()
 
-    def _start(self, slot: _Slot) -> None:
-        share = dataclasses.replace(slot.share, seed=derive_seed(slot.share.seed, slot.life))
-        # Ray's own types do not know which methods a remote class has.
-        actor: Any = self._remote.remote(
-            self._settings, self._net, str(self._folder), self._life_prefix(slot), share
-        )
-        slot.actor, slot.report = actor, None
-        slot.call = actor.run.remote(self._call_s)
+    def _new_worker(self, index: int, whole: Share, num_workers: int) -> _RemoteWorker:
+        def make(restarts: int) -> Any:
+            seed = derive_seed(whole.seed, restarts)
+            worker.prefix = f"{self._job.prefix}-w{index:03d}-{restarts:03d}"
+            job = dataclasses.replace(self._job, prefix=worker.prefix)
+            share = dataclasses.replace(worker.share, seed=seed)
+            return self._remote.remote(job, share, self._net)
 
-    def _life_prefix(self, slot: _Slot) -> str:
-        return f"{self._prefix}-w{slot.index:03d}-{slot.life:03d}"
+        actor = SupervisedActor(f"worker {index}", make)
+        worker = _RemoteWorker(actor=actor, share=whole.part(index, num_workers))
+        return worker
+
+    def _run_all(self) -> None:
+        """Let all workers run that neither do so nor are done; restart the dead."""
+        for worker in self._workers:
+            if not worker.done and worker.call is None and worker.actor.start():
+                worker.call = worker.actor.call("run", self._call_s)
+
+    @property
+    def _living(self) -> list[_RemoteWorker]:
+        return [worker for worker in self._workers if worker.actor.is_alive]
 
     @property
     def running(self) -> bool:
         """False once every worker has played its share."""
-        return not all(slot.done for slot in self._slots)
+        return not all(worker.done for worker in self._workers)
+
+    @property
+    def restarts(self) -> int:
+        """Workers that died and were replaced."""
+        return sum(worker.actor.restarts for worker in self._workers)
 
     @property
     def shards(self) -> Sequence[Path]:
-        """What this run has on disk."""
-        return sorted(self._folder.glob(f"{self._prefix}-w*.parquet"))
+        """The session's shards that are on disk."""
+        return sorted(self._job.folder.glob(f"{self._job.prefix}-w*.parquet"))
 
     def poll(self, timeout_s: float = 0.2) -> None:
-        """Take reports for a while; replace the dead."""
-        now = time.monotonic()
-        for slot in self._slots:
-            if slot.actor is None and not slot.done and now >= slot.restart_at:
-                self._start(slot)
-        calls = {slot.call: slot for slot in self._slots if slot.call is not None}
+        """Take reports for a while; replace dead actors."""
+        if not self._paused:
+            self._run_all()
+        calls = {worker.call: worker for worker in self._workers if worker.call is not None}
         if not calls:
             time.sleep(timeout_s)
             return
         ready, _ = ray.wait(list(calls), num_returns=len(calls), timeout=timeout_s)
         for call in ready:
-            self._take(calls[call], call)
+            worker = calls[call]
+            self._take_report(worker, call)
+            if worker.report is not None and not worker.report.running:
+                self._retire(worker)
+        if not self._paused:
+            self._run_all()
 
-    def _take(self, slot: _Slot, call: Any) -> None:
-        slot.call = None
+    def _take_report(self, worker: _RemoteWorker, call: Any) -> None:
+        worker.call = None
         try:
-            slot.report = ray.get(call)
-        except RayTaskError as error:
-            raise task_cause(error) from None
-        except RayActorError:
-            self._bury(slot)
-            return
-        assert slot.report is not None
-        if slot.report.running:
-            slot.call = slot.actor.run.remote(self._call_s)
-        else:
-            self._retire(slot, slot.report)
+            worker.report = worker.actor.result(call)
+        except ActorDied:
+            self._count_dead_actor(worker)
 
-    def _retire(self, slot: _Slot, report: Report) -> None:
-        self._past.add(report.counts)
-        ray.kill(slot.actor)
-        slot.actor, slot.report, slot.done = None, None, True
+    def _retire(self, worker: _RemoteWorker) -> None:
+        assert worker.report is not None
+        self._past.add(worker.report.counts)
+        worker.actor.kill()
+        worker.report, worker.done = None, True
 
-    def _bury(self, slot: _Slot) -> None:
-        """Count what a dead actor left on disk; let a successor play the rest."""
+    def _count_dead_actor(self, worker: _RemoteWorker) -> None:
+        """Count what a dead actor left on disk; its successor plays the rest."""
         left = Counts()
-        for path in sorted(self._folder.glob(f"{self._life_prefix(slot)}-*.parquet")):
+        for path in sorted(self._job.folder.glob(f"{worker.prefix}-*.parquet")):
             left.add_games(read_shard(path))
-        if slot.report is not None:
-            known = slot.report.counts
+        if worker.report is not None:
+            known = worker.report.counts
             left.evaluations, left.simulations = known.evaluations, known.simulations
             left.cache_hits = known.cache_hits
-        slot.quick_deaths = 0 if left.games else slot.quick_deaths + 1
-        if slot.quick_deaths >= _MAX_QUICK_DEATHS:
-            raise UserError(
-                f"worker {slot.index} died {slot.quick_deaths} times before it wrote a game; "
-                "see the logs of Ray, or play with --workers 0"
-            )
-        in_flight = self._settings.pool.parallel_games * (self._settings.lanes or 1)
-        games = None if slot.share.games is None else slot.share.games - left.games
+        if left.games:
+            worker.actor.note_progress()
+        settings = self._job.settings
+        in_flight = settings.pool.parallel_games * (settings.lanes or 1)
+        games = None if worker.share.games is None else worker.share.games - left.games
         left.dropped += in_flight if games is None else min(in_flight, games)
         self._past.add(left)
-        slot.share = dataclasses.replace(slot.share, games=games)
-        slot.life += 1
-        self.restarts += 1
-        slot.actor, slot.report = None, None
-        slot.done = games is not None and games <= 0
-        slot.restart_at = time.monotonic() + _RESTART_PAUSE_S
+        worker.share = dataclasses.replace(worker.share, games=games)
+        worker.report = None
+        worker.done = games is not None and games <= 0
+
+    def _report_all(self, method: str) -> None:
+        """Call a method that reports on all living actors; it replaces their present call."""
+        for worker in self._living:
+            worker.call = worker.actor.call(method)
+        for worker in self._living:
+            self._take_report(worker, worker.call)
 
     def pause(self) -> None:
-        """Let all workers rest, with every finished game written."""
-        living = [slot for slot in self._slots if slot.actor is not None]
-        for slot in living:
-            slot.call = slot.actor.pause.remote()
-        for slot in living:
-            try:
-                slot.report = ray.get(slot.call)
-            except RayTaskError as error:
-                raise task_cause(error) from None
-            except RayActorError:
-                self._bury(slot)
-            slot.call = None
-
-    def use_net(self, net: Path) -> None:
-        """Play on with another net: it travels once, whoever needs it."""
-        self._net = ray.put(net.read_bytes())
-        for slot in self._slots:
-            if slot.actor is not None:
-                slot.actor.use_net.remote(self._net)
+        """Pause all workers, with every finished game written."""
+        self._paused = True
+        self._report_all("pause")
 
     def resume(self) -> None:
-        """Play on after `pause`."""
-        for slot in self._slots:
-            if slot.actor is not None and slot.call is None:
-                slot.actor.resume.remote()
-                slot.call = slot.actor.run.remote(self._call_s)
+        """Continue all games after `pause`."""
+        if self._paused:
+            for worker in self._living:
+                worker.actor.call("resume")
+        self._paused = False
+        self._run_all()
+
+    def use_net(self, net: Path) -> None:
+        """Use another net from the next batch on, in games that have begun too."""
+        self._net = ray.put(net.read_bytes())
+        for worker in self._living:
+            worker.actor.call("use_net", self._net)
 
     def pids(self) -> list[int]:
         """Processes of the living actors that have reported."""
-        return [slot.report.pid for slot in self._slots if slot.report is not None]
+        return [worker.report.pid for worker in self._workers if worker.report is not None]
 
     def counts(self) -> Counts:
-        """Everything done so far, as far as it is known."""
+        """Everything played so far, as far as it is known."""
         total = Counts()
         total.add(self._past)
-        for slot in self._slots:
-            if slot.report is not None:
-                total.add(slot.report.counts)
+        for worker in self._workers:
+            if worker.report is not None:
+                total.add(worker.report.counts)
         return total
 
     def close(self) -> None:
         """Stop all actors; every finished game is written first."""
         try:
-            living = [slot for slot in self._slots if slot.actor is not None]
-            for slot in living:
-                slot.call = slot.actor.close.remote()
-            for slot in living:
-                try:
-                    self._retire(slot, ray.get(slot.call))
-                except RayTaskError as error:
-                    raise task_cause(error) from None
-                except RayActorError:
-                    self._bury(slot)
+            self._report_all("close")
+            for worker in self._living:
+                self._retire(worker)
         finally:
-            if self._owns_ray:
-                ray.shutdown()
-
-
-def _part(games: int | None, index: int, workers: int) -> int | None:
-    return None if games is None else (games - index + workers - 1) // workers
-
-
-def task_cause(error: RayTaskError) -> BaseException:
-    """What went wrong inside the actor, as if it had happened here."""
-    cause = error.cause
-    return cause if isinstance(cause, UserError | OSError) else error
-
-
-def start_ray(address: str | None, *, num_cpus: int) -> None:
-    """Join the cluster at `address`, or start a local one that may run `num_cpus` actors."""
-    try:
-        if address is not None:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        else:
-            ray.init(
-                num_cpus=num_cpus,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                # Ray would let actors yield to everything else on the machine.
-                _system_config={"worker_niceness": 0},
-            )
-    except Exception as error:  # Ray raises plain ones, e.g. after its 30 s for a start
-        reason = str(error).partition("\n")[0]
-        where = f"Ray cluster '{address}'" if address else "starting Ray"
-        raise UserError(f"{where}: {reason}") from None
+            self._connection.close()

@@ -1,4 +1,4 @@
-"""Actors that die, nodes that vanish: nothing written is lost, and the run goes on."""
+"""Actors that die, nodes that vanish: nothing written is lost, and the run continues."""
 
 import os
 import signal
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from zerogames_selfplay.players.players import PlayersJob
 from zerogames_selfplay.players.settings import SelfplaySettings
 
 from zerogames.data.shard import read_shard
@@ -33,6 +34,10 @@ def settings(out: Path, **changes: object) -> SelfplaySettings:
     return SelfplaySettings(**{**values, **changes})  # type: ignore[arg-type]
 
 
+def job(wanted: SelfplaySettings, folder: Path) -> PlayersJob:
+    return PlayersJob(settings=wanted, net=None, folder=folder, prefix="0000", seed=1)
+
+
 @pytest.fixture(scope="module")
 def local_ray() -> Iterator[None]:
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
@@ -42,22 +47,15 @@ def local_ray() -> Iterator[None]:
 
 @pytest.mark.usefixtures("local_ray")
 def test_one_actor_plays_the_same_games_as_this_process(tmp_path: Path) -> None:
-    from zerogames_selfplay.players.lane import Share
     from zerogames_selfplay.players.worker import Worker
-    from zerogames_selfplay.ray.players import RayWorkers
+    from zerogames_selfplay.ray.players import RayPlayers
 
     wanted = settings(tmp_path, games=20, workers=1, lanes=1)
-    here = Worker(
-        wanted,
-        net=None,
-        folder=tmp_path / "here",
-        prefix="0000",
-        share=Share(first=0, step=1, games=20, seed=1),
-    )
+    here = Worker(job(wanted, tmp_path / "here"))
     while here.running:
         here.poll()
     here.close()
-    there = RayWorkers(wanted, net=None, folder=tmp_path / "there", prefix="0000", seed=1)
+    there = RayPlayers(job(wanted, tmp_path / "there"))
     while there.running:
         there.poll()
     there.close()
@@ -72,9 +70,9 @@ def test_one_actor_plays_the_same_games_as_this_process(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("local_ray")
 def test_a_killed_actor_is_replaced_and_the_counts_add_up(tmp_path: Path) -> None:
-    from zerogames_selfplay.ray.players import RayWorkers
+    from zerogames_selfplay.ray.players import RayPlayers
 
-    players = RayWorkers(settings(tmp_path), net=None, folder=tmp_path, prefix="0000", seed=1)
+    players = RayPlayers(job(settings(tmp_path), tmp_path))
     killed = False
     deadline = time.monotonic() + 120
     while players.running:
@@ -97,7 +95,7 @@ def test_a_killed_actor_is_replaced_and_the_counts_add_up(tmp_path: Path) -> Non
 
 def test_a_killed_node_takes_nothing_with_it(tmp_path: Path) -> None:
     from ray.cluster_utils import Cluster
-    from zerogames_selfplay.ray.players import RayWorkers
+    from zerogames_selfplay.ray.players import RayPlayers
 
     ray.shutdown()
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
@@ -105,7 +103,7 @@ def test_a_killed_node_takes_nothing_with_it(tmp_path: Path) -> None:
         doomed = cluster.add_node(num_cpus=2)
         ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
         wanted = settings(tmp_path, workers=4, games=1600)
-        players = RayWorkers(wanted, net=None, folder=tmp_path, prefix="0000", seed=1)
+        players = RayPlayers(job(wanted, tmp_path))
         killed = False
         deadline = time.monotonic() + 240
         while players.running:
