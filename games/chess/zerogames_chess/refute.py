@@ -11,7 +11,8 @@ import random
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -26,14 +27,16 @@ from zerogames.data.split import is_validation
 from zerogames.errors import UserError
 from zerogames.game import Game, State, play_actions
 from zerogames.registry import get_game
-from zerogames.runs.disk import name_disk_errors
-from zerogames.runs.folder import SettingsFolder
-from zerogames.runs.signals import interrupt_on_sigterm
-from zerogames_chess.chunked import chunk_display, in_processes
+from zerogames_chess.chunked import (
+    ChunkCounts,
+    ask_engine,
+    chunk_display,
+    in_processes,
+    run_in_folder,
+)
 from zerogames_chess.uci_client import EngineDied, UciClient, start_engine
 
 _NOT_LEARNT, _LEARNT = SEARCH_KINDS.index("random"), SEARCH_KINDS.index("none")
-_MOST_RESTARTS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,13 +73,11 @@ class RefuteOptions:
 
 
 @dataclass
-class ChunkResult:
+class ChunkResult(ChunkCounts):
     """Counts of one chunk."""
 
     lines: int = 0
     positions: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)
-    restarts: int = 0
     is_new: bool = True
 
 
@@ -91,23 +92,16 @@ def main(argv: Sequence[str]) -> int:
     with open_engine(options) as engine:
         name = engine.client.name
     source = Source(options.data, get_game("chess"))
-    settings = asdict(options) | {
-        "engine": name,
-        "files": _fingerprint(source.paths),
-    }
-    for irrelevant in ("out", "processes", "games"):
-        del settings[irrelevant]
-    try:
-        with (
-            name_disk_errors(options.out),
-            SettingsFolder(options.out, settings) as folder,
-            interrupt_on_sigterm(),
-        ):
-            folder.begin()
-            total = _make_all(options, source, console)
-    except KeyboardInterrupt:
-        console.print("stopped: the same command continues, with --games N it ends sooner")
-        return 130
+    settings = asdict(options) | {"engine": name, "files": _fingerprint(source.paths)}
+
+    def work() -> None:
+        _report(_make_all(options, source, console), options, source, console)
+
+    return run_in_folder(options.out, settings, work, console)
+
+
+def _report(total: ChunkResult, options: RefuteOptions, source: Source, console: Console) -> None:
+    """Print what was made and what was left out."""
     dropped = total.dropped + Counter({"unreadable game": source.problems.count})
     left_out = ", ".join(f"{count:,} {what}" for what, count in dropped.items()) or "nothing"
     if not total.lines:
@@ -125,7 +119,6 @@ def main(argv: Sequence[str]) -> int:
         "--out RUN"
     )
     console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
-    return 0
 
 
 def _check(options: RefuteOptions) -> None:
@@ -205,26 +198,14 @@ def _make_chunk(job: _Job) -> ChunkResult:
         except UserError:  # a shard may hold any numbers for moves
             result.dropped["broken game"] += 1
     records = []
-    died_at: Spoilt | None = None
-    while starts:
-        try:
-            with open_engine(options) as engine:
-                while starts:
-                    if starts[0].state.result is None:
-                        records.append(engine.refute(starts[0]))
-                    else:
-                        result.dropped["game over"] += 1
-                    starts.popleft()
-        except EngineDied as error:
-            result.restarts += 1
-            if result.restarts > _MOST_RESTARTS:
-                raise UserError(f"{options.engine} dies again and again: {error}") from None
-            # A position that kills the engine twice is left out.
-            if died_at is starts[0]:
-                starts.popleft()
-                result.dropped["engine died"] += 1
-            else:
-                died_at = starts[0]
+
+    def refute(engine: Refuter, start: Spoilt) -> None:
+        if start.state.result is None:
+            records.append(engine.refute(start))
+        else:
+            result.dropped["game over"] += 1
+
+    ask_engine(options.engine, starts, partial(open_engine, options), refute, result)
     if records:
         write_shard(path, records)
     result.lines, result.positions = len(records), sum(map(_num_learnt, records))

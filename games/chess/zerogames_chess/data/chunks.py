@@ -7,12 +7,12 @@ are cut where a record does not follow the one before it.
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zerogames.data.chunk_game import ChunkGame
 from zerogames.data.files import DataFile
 from zerogames.data.formats import Block, DataGame, ReadContext
 from zerogames.data.record import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
@@ -48,36 +48,11 @@ class ChunkFormat:
         chunk = _data.Chunk(block.load())
         for number in range(chunk.num_games):
             name = f"{block.name} game {number + 1}" if chunk.num_games > 1 else block.name
-            yield ChunkGame(name, chunk, number)
+            yield Lc0Game(name, f"Lc0 V{chunk.version}", chunk, number)
 
 
-@dataclass(frozen=True, eq=False)
-class ChunkGame:
-    """Consecutive records of a chunk."""
-
-    name: str
-    chunk: _data.Chunk
-    number: int
-
-    @property
-    def kind(self) -> str:
-        """The kind with its version."""
-        return f"Lc0 V{self.chunk.version}"
-
-    @cached_property
-    def key(self) -> int:
-        """A hash of the boards of all positions."""
-        return self.chunk.key(self.number)
-
-    @property
-    def num_positions(self) -> int:
-        """Records."""
-        return self.chunk.num_positions(self.number)
-
-    @property
-    def result(self) -> float:
-        """White's view."""
-        return self.chunk.result(self.number)
+class Lc0Game(ChunkGame[_data.Chunk]):
+    """A game of Lc0's records."""
 
     def samples(self, chosen: NDArray[np.int32]) -> list[bytes]:
         """Records as packed samples."""

@@ -8,7 +8,7 @@ import hashlib
 import random
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from zerogames.errors import UserError
-from zerogames.runs.disk import name_disk_errors
-from zerogames.runs.folder import SettingsFolder
-from zerogames.runs.signals import interrupt_on_sigterm
-from zerogames_chess.chunked import chunk_display, in_processes
+from zerogames_chess.chunked import (
+    ChunkCounts,
+    ask_engine,
+    chunk_display,
+    in_processes,
+    run_in_folder,
+)
 from zerogames_chess.nnue.games import PlayedGame, read_games
 from zerogames_chess.nnue.labels import (
     Labeller,
@@ -41,7 +44,6 @@ from zerogames_chess.nnue.records import (
     write_records,
 )
 from zerogames_chess.nnue.selfplay import random_games
-from zerogames_chess.uci_client import EngineDied
 
 MAX_SCORE = 10_000
 UNIT = "internal"
@@ -95,13 +97,11 @@ class DataOptions:
 
 
 @dataclass
-class ChunkResult:
+class ChunkResult(ChunkCounts):
     """Counts of one chunk."""
 
     number: int
     kept: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)
-    restarts: int = 0
     engine: str = ""
 
 
@@ -155,19 +155,12 @@ def data(options: tyro.conf.OmitArgPrefixes[DataOptions]) -> int:
             f"the unit of '{name}' is not known; say --units-per-centipawn "
             "(internal units, where a pawn is about 208, per printed centipawn)"
         )
-    try:
-        with (
-            name_disk_errors(options.out),
-            SettingsFolder(options.out, _settings(options, name, units)) as folder,
-            interrupt_on_sigterm(),
-        ):
-            folder.begin()
-            results = _label(options, units, console)
-            _merge(options, name, units, results, console)
-    except KeyboardInterrupt:
-        console.print("stopped: the same command continues, with --games N it ends sooner")
-        return 130
-    return 0
+    settings = asdict(options) | {"engine": name, "units_per_centipawn": units}
+
+    def work() -> None:
+        _merge(options, name, units, _label(options, units, console), console)
+
+    return run_in_folder(options.out, settings, work, console)
 
 
 def _label(options: DataOptions, units: float, console: Console) -> list[ChunkResult]:
@@ -193,14 +186,6 @@ def _check(options: DataOptions) -> None:
         raise UserError(f"validation {options.validation}: must be from 0 to below 1")
     if options.pgn is not None and not options.pgn.is_file():
         raise UserError(f"there is no PGN file {options.pgn}")
-
-
-def _settings(options: DataOptions, name: str, units: float) -> dict[str, object]:
-    """The settings that decide what the records are, not how fast they are made."""
-    settings = asdict(options) | {"engine": name, "units_per_centipawn": units}
-    for irrelevant in ("out", "processes", "games"):
-        del settings[irrelevant]
-    return settings
 
 
 def _chunk_path(options: DataOptions, number: int) -> Path:
@@ -251,32 +236,15 @@ def _label_chunk(job: tuple[DataOptions, float, int, list[PlayedGame]]) -> Chunk
         for board in game.positions(choose_plies(game, options))
     )
     result.dropped["short game"] += sum(not choose_plies(game, options) for game in games)
-    labeller = make_labeller(options)
-    failures = 0
-    while pending:
-        try:
-            with labeller.open() as engine:
-                result.engine = engine.name
-                while pending:
-                    candidate = pending[0]
-                    record, following = _label_position(engine, candidate, options, units, result)
-                    if record is not None:
-                        held_out = is_validation(candidate.game.identity, options)
-                        records[held_out].append(record)
-                    pending.popleft()
-                    if following is not None:
-                        pending.appendleft(following)
-                    failures = 0
-        except EngineDied as error:
-            # What is labelled is kept; a position that kills the engine twice is left out.
-            result.restarts += 1
-            failures += 1
-            if failures >= 2 and pending:
-                pending.popleft()
-                result.dropped["engine died"] += 1
-                failures = 0
-            if result.restarts > 20:
-                raise UserError(f"{options.engine} dies again and again: {error}") from None
+
+    def label(engine: OpenLabeller, candidate: _Candidate) -> _Candidate | None:
+        result.engine = engine.name
+        record, following = _label_position(engine, candidate, options, units, result)
+        if record is not None:
+            records[is_validation(candidate.game.identity, options)].append(record)
+        return following
+
+    ask_engine(options.engine, pending, make_labeller(options).open, label, result)
     training, validation = records[False], records[True]
     result.kept = len(training) + len(validation)
     header = {

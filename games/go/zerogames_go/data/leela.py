@@ -1,13 +1,13 @@
 """Training data of Leela Zero: text (any board size) and the training script's binary form."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zerogames.data.chunk_game import ChunkGame
 from zerogames.data.files import DataFile
 from zerogames.data.formats import Block, DataGame, ReadContext
 from zerogames.data.record import GameRecord
@@ -101,41 +101,18 @@ def _games(
 ) -> Iterator[DataGame]:
     for number in range(chunk.num_games):
         name = f"{block.name} game {number + 1}"
-
-        def make(chosen: NDArray[np.int32], number: int = number) -> list[bytes]:
-            return chunk.samples(number, chosen, context.encoding)
-
-        yield LeelaGame(name, kind, chunk, number, make)
+        yield LeelaGame(name, kind, chunk, number, context.encoding)
 
 
 @dataclass(frozen=True, eq=False)
-class LeelaGame:
-    """Consecutive records of a file."""
+class LeelaGame(ChunkGame[_data.LeelaChunk]):
+    """A game of Leela Zero's records."""
 
-    name: str
-    kind: str
-    chunk: _data.LeelaChunk
-    number: int
-    make: Callable[[NDArray[np.int32]], list[bytes]]
-
-    @cached_property
-    def key(self) -> int:
-        """A hash of the boards of all positions."""
-        return self.chunk.key(self.number)
-
-    @property
-    def num_positions(self) -> int:
-        """Records."""
-        return self.chunk.num_positions(self.number)
-
-    @property
-    def result(self) -> float:
-        """Black's view."""
-        return self.chunk.result(self.number)
+    encoding: str
 
     def samples(self, chosen: NDArray[np.int32]) -> list[bytes]:
         """Positions set up again from their boards, so that any encoding can be made."""
-        return self.make(chosen)
+        return self.chunk.samples(self.number, chosen, self.encoding)
 
     def record(self) -> GameRecord:
         """Refuse: neither komi nor the last move are stored."""
