@@ -41,7 +41,7 @@ class EloEstimate:
     """Games, or pairs."""
     score: float
     variance: float
-    """Of one trial's score."""
+    """Variance of one trial's score."""
     elo: float
     elo_error: float
     """Half the width of the 95 % interval; infinite when it leaves the scale."""

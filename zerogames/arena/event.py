@@ -91,7 +91,7 @@ class Conditions:
 
 
 _NOT_PART_OF_IDENTITY = ("games", "concurrency", "out", "patience")
-"""May change when an event is continued."""
+"""The conditions that may change when an event is continued."""
 
 
 class Event:

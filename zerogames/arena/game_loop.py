@@ -28,13 +28,13 @@ class Rules:
     nodes: int | None = None
     depth: int | None = None
     margin_s: float = 0.1
-    """A clock may be overrun by that much."""
+    """Seconds by which a clock may be exceeded."""
     patience_s: float = 120.0
-    """Longest wait for a move where no clock runs."""
+    """The longest wait for a move if no clock runs, in seconds."""
     resign: ResignRule | None = None
     draw: DrawRule | None = None
     max_plies: int | None = None
-    """None leaves it to the game."""
+    """The ply at which a game is adjudicated; None for the game's own limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +52,10 @@ class MatchGame:
 
     opening: Opening
     actions: tuple[int, ...]
-    """With the opening's."""
+    """All actions, those of the opening included."""
     moves: tuple[str, ...]
     comments: dict[int, str]
-    """By ply: evaluation, depth and time of the move."""
+    """Evaluation, depth and time of each move, by ply."""
     ending: Ending
     fault: Fault | None
     seconds: float

@@ -15,7 +15,7 @@ from zerogames.errors import UserError
 from zerogames.game import Game
 
 PATIENCE_S = 20.0
-"""For everything but moves."""
+"""Seconds to wait for an answer, except for a move."""
 _COLOURS = ("B", "W")
 _QUIET_WORDS = ("--mode", "gtp", "--chinese-rules", "--capture-all-dead")
 """They need not stand in a player's name."""

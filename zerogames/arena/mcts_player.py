@@ -10,8 +10,8 @@ from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.search.rollouts import new_rollouts
 
-_ROLLOUTS_BETWEEN_LOOKS = 32
-"""At the clock; a rollout takes from a microsecond to several milliseconds."""
+_ROLLOUTS_PER_CHECK = 32
+"""Rollouts between two looks at the clock; one takes from 1 us to several milliseconds."""
 
 
 class MctsPlayer:
@@ -36,7 +36,7 @@ class MctsPlayer:
         tree = new_rollouts(position.game, position.state, seed=int(self._rng.integers(1 << 62)))
         while not self._closed and (wanted is None or tree.total < wanted):
             left = math.inf if wanted is None else wanted - tree.total
-            tree.run(int(min(_ROLLOUTS_BETWEEN_LOOKS, left)))
+            tree.run(int(min(_ROLLOUTS_PER_CHECK, left)))
             if time.monotonic() >= end:
                 break
         best = int(np.argmax(tree.visits))

@@ -22,7 +22,7 @@ class Opening:
 
     name: str
     start: str = ""
-    """As `Game.format_state` writes it; empty for the initial position."""
+    """The position as `Game.format_state` writes it; empty for the initial position."""
     actions: tuple[int, ...] = ()
 
     def state(self, game: Game) -> State:

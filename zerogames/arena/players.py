@@ -1,4 +1,4 @@
-"""Who plays: the interface of all players, and making one from its text.
+"""Players: their interface, and making one from its text.
 
 `random`, `mcts:1000`, `perfect`, `uci:/usr/games/stockfish?UCI_LimitStrength=true&UCI_Elo=1350`,
 `gtp:/usr/games/gnugo --mode gtp --level 1`; `NAME=...` before any of them gives it a name.
@@ -43,16 +43,16 @@ class PlayerFault(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """Where the game stands and how it came there."""
+    """A position with the moves that led to it."""
 
     game: Game
     start: str
-    """As `Game.format_state` writes it; empty for the initial position."""
+    """The start as `Game.format_state` writes it; empty for the initial position."""
     actions: Sequence[int]
     moves: Sequence[str]
     """The actions as text."""
     movers: Sequence[int]
-    """Who played each."""
+    """The player of each action, 0 or 1."""
     state: State
 
 
@@ -61,16 +61,16 @@ class MoveLimits:
     """What a player may spend on a move; at least one limit is set, or the player has its own."""
 
     control: TimeControl
-    """The same for both players."""
+    """The time control of both players."""
     remaining_s: tuple[float, float]
-    """Of the first and the second player; infinite without a clock."""
+    """Seconds left to the first and the second player; infinite without a clock."""
     moves_to_go: int = 0
-    """Of the player to move; 0 when there is no next period."""
+    """Moves of the player to move until the next period; 0 if there is none."""
     move_time_s: float | None = None
     nodes: int | None = None
     depth: int | None = None
     deadline_s: float
-    """From now: an answer after that loses."""
+    """Seconds from now after which an answer loses."""
 
     @property
     def is_timed(self) -> bool:
@@ -88,7 +88,7 @@ class MoveLimits:
         )
 
     def budget_s(self, player: int) -> float | None:
-        """A plain share of the time left for players without a time management of their own."""
+        """Return a fixed share of the time left, for players that do not manage their time."""
         if self.move_time_s is not None:
             return 0.9 * self.move_time_s
         if not self.is_timed:
@@ -103,12 +103,12 @@ class Choice:
     """A move with what the player thought of it, in the view of the player who moves."""
 
     action: int | None
-    """None resigns."""
+    """The action; None resigns."""
     centipawns: float | None = None
     mate: int | None = None
-    """In so many own moves; negative when the player is mated."""
+    """Own moves to mate; negative when the player is mated."""
     win_rate: float | None = None
-    """In [0, 1]."""
+    """Expected points, in [0, 1]."""
     depth: int | None = None
     nodes: int | None = None
 
@@ -120,7 +120,7 @@ class Choice:
         return self.centipawns
 
     def comment(self, elapsed_s: float) -> str:
-        """As engines' games are annotated: `+0.35/12 0.53s 1200n`."""
+        """Return the annotation of the move, such as `+0.35/12 0.53s 1200n`."""
         parts = []
         if self.mate is not None:
             parts.append(f"{'-' if self.mate < 0 else '+'}M{abs(self.mate)}")
@@ -156,7 +156,7 @@ class PlayerKind:
     title: Callable[[str], str]
     """A short name from what stands behind `kind:`; raises `UserError` for what is wrong there."""
     make: Callable[[str, Game], Player]
-    """From the same text."""
+    """Makes a player from the same text."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ class Grid:
     rows: Sequence[Sequence[str]]
 
     def rich(self) -> Table:
-        """For the terminal."""
+        """Return the table for the terminal."""
         table = Table(title=escape(self.title), title_style="bold")
         for index, name in enumerate(self.header):
             table.add_column(
@@ -45,7 +45,7 @@ class Grid:
         return Grid("", rows[0], rows[1:])
 
     def markdown(self) -> str:
-        """With the title as a heading."""
+        """Return the table in Markdown, with the title as a heading."""
         lines = [f"## {self.title}", "", _markdown_row(self.header)]
         lines.append(_markdown_row(["---", *["---:"] * (len(self.header) - 1)]))
         return "\n".join([*lines, *map(_markdown_row, self.rows)])
@@ -63,7 +63,7 @@ class EventReport:
     conditions: Mapping[str, str] = field(default_factory=dict)
     """Time control, nodes, openings, machine: ratings only compare under equal ones."""
     faults: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By player: games lost by crash, illegal move or time."""
+    """Games lost by crash, illegal move or time, by player."""
     sprt: Sprt | None = None
 
     def grids(self) -> list[Grid]:
@@ -97,7 +97,7 @@ class EventReport:
             console.print(escape(note), highlight=False)
 
     def markdown(self) -> str:
-        """As a Markdown document."""
+        """Return a Markdown document."""
         parts = [f"# {self.title}", *self.notes()]
         parts += [grid.markdown() for grid in self.grids()]
         if self.conditions:
@@ -106,7 +106,7 @@ class EventReport:
         return "\n\n".join(parts) + "\n"
 
     def json(self) -> str:
-        """As JSON; numbers that do not exist are null."""
+        """Return JSON, in which numbers that do not exist are null."""
         pairings = [
             asdict(one)
             | {"elo": asdict(estimate_tally(one)), "elo_by_games": asdict(estimate_elo(one.wdl))}

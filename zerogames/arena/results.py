@@ -98,7 +98,7 @@ class Pentanomial:
 
     @property
     def counts(self) -> tuple[float, ...]:
-        """By half points of the pair: 0, 1, 2, 3, 4."""
+        """Number of pairs with 0, 1, 2, 3 and 4 half points."""
         return self.ll, self.ld, self.wl + self.dd, self.wd, self.ww
 
     @property
@@ -149,7 +149,7 @@ class Tally:
     wdl: Wdl = field(default_factory=Wdl)
     """Every game."""
     pairs: Pentanomial = field(default_factory=Pentanomial)
-    """Those of complete pairs."""
+    """Results of complete pairs."""
 
     @property
     def single(self) -> Wdl:

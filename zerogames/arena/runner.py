@@ -18,7 +18,7 @@ from zerogames.arena.schedule import Appointment
 Status = Literal["finished", "decided", "interrupted"]
 """All games played, stopped by the SPRT, stopped by the user."""
 _PLAYERS_KEPT = 6
-"""By each worker: starting an engine or loading a net for every game would be slow."""
+"""Players that each worker keeps, as starting an engine for every game would be slow."""
 
 Progress = Callable[[StoredGame], None]
 

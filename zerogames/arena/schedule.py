@@ -1,4 +1,4 @@
-"""Who meets whom, in which order, from which opening."""
+"""The games of an event: the pairs of players, their order and their openings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -15,9 +15,9 @@ class TimeControl:
     """`[moves/]time[+increment]` in seconds, or no limit."""
 
     time_s: float | None = None
-    """For a period; None without limit."""
+    """Seconds for a period; None without limit."""
     moves: int = 0
-    """In a period; 0 when `time_s` is for the whole game."""
+    """Moves in a period; 0 if `time_s` is for the whole game."""
     increment_s: float = 0.0
 
     @classmethod
@@ -44,7 +44,7 @@ class TimeControl:
         return Clock(self, self.time_s + self.increment_s, self.moves)
 
     def __str__(self) -> str:
-        """As PGN's tag `TimeControl` has it."""
+        """Return the value of PGN's tag `TimeControl`."""
         if self.time_s is None:
             return "-"
         moves = f"{self.moves}/" if self.moves else ""
@@ -59,7 +59,7 @@ class Clock:
     control: TimeControl
     remaining_s: float
     moves_to_go: int
-    """Until the next period; 0 when there is none."""
+    """Moves until the next period; 0 if there is none."""
 
     def spend(self, elapsed_s: float, margin_s: float = 0.0) -> bool:
         """Count one move; False when the flag fell."""

@@ -15,7 +15,7 @@ from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 
 PATIENCE_S = 20.0
-"""For everything but moves: starting, `isready`."""
+"""Seconds to wait for an answer, except for a move."""
 _LIMITS = ("nodes", "depth", "movetime")
 _QUIET_OPTIONS = ("threads", "hash", "uci_limitstrength", "move overhead")
 """They need not stand in a player's name."""

@@ -1,4 +1,4 @@
-"""What a session drives: the protocol of engines, with what goes in and comes out."""
+"""The interface of the engines that a session drives."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,23 +26,23 @@ class InfoLine:
     """One `info` line; scores are in the view of the side to move."""
 
     rank: int
-    """Among the lines, from 1."""
+    """Rank among the lines, from 1."""
     depth: int
     seldepth: int
     time_ms: int
     nodes: int
     nodes_per_s: int
     hashfull: int
-    """Thousandths."""
+    """Use of the table or cache in thousandths."""
     centipawns: int
     mate: int | None = None
     """Own moves to mate, negative when mated; instead of `centipawns`."""
     wdl: tuple[int, int, int] | None = None
-    """Thousandths."""
+    """Win, draw and loss in thousandths."""
     line: tuple[str, ...]
 
     def text(self, *, show_wdl: bool = False) -> str:
-        """As it is sent."""
+        """Return the line as it is sent."""
         score = f"cp {self.centipawns}" if self.mate is None else f"mate {self.mate}"
         if show_wdl and self.wdl is not None:
             score += " wdl {} {} {}".format(*self.wdl)
@@ -55,13 +55,13 @@ class InfoLine:
 
 @dataclass(frozen=True)
 class BestMove:
-    """What a search ends with."""
+    """The move that a search ends with."""
 
     move: str | None
     ponder: str | None = None
 
     def text(self) -> str:
-        """As it is sent."""
+        """Return the line as it is sent."""
         ponder = f" ponder {self.ponder}" if self.ponder else ""
         return f"bestmove {self.move or '(none)'}{ponder}"
 
@@ -74,11 +74,11 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """As user interfaces show it."""
+        """The name that user interfaces show."""
 
     @property
     def options(self) -> Sequence[Option]:
-        """Its own, without those of the session."""
+        """The options of the engine, without those of the session."""
 
     def set_option(self, name: str, value: OptionValue) -> None:
         """Take a value that `Option.parse` accepted; only between searches."""
@@ -104,7 +104,7 @@ class Engine(Protocol):
         """The expected move was played: let the limits count; from any thread."""
 
     def bench(self, words: Sequence[str]) -> list[str]:
-        """Answer `bench`."""
+        """Return the lines that answer `bench`."""
 
     def evaluation(self, position: UciPosition) -> str:
-        """What it thinks of a position without search."""
+        """Return the evaluation of a position without search, as text."""

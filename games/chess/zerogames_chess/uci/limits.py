@@ -1,4 +1,4 @@
-"""What stands behind `go`."""
+"""The arguments of `go`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,9 +29,9 @@ class GoLimits:
     infinite: bool = False
     ponder: bool = False
     moves: tuple[str, ...] = ()
-    """Behind `searchmoves`."""
+    """The moves after `searchmoves`."""
     problems: tuple[str, ...] = ()
-    """What could not be read and is left out."""
+    """Messages about arguments that could not be read."""
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> "GoLimits":
@@ -70,6 +70,6 @@ class GoLimits:
         )
 
     def positive(self, name: str) -> int | None:
-        """A limit, if it is there and makes sense."""
+        """Return a limit if it was given and is above 0."""
         number = self.numbers.get(name)
         return number if number is not None and number > 0 else None

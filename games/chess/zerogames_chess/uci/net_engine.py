@@ -185,14 +185,14 @@ class UciNetEngine:
         return BestMove(*line) if line else BestMove(None)
 
     def evaluation(self, position: UciPosition) -> str:
-        """The net's own probabilities."""
+        """Return the net's win, draw and loss probabilities."""
         self.get_ready()
         assert self._engine is not None
         (found,) = evaluate_states(self._engine.evaluator, [position.state])
         return "win {:.3f} draw {:.3f} loss {:.3f}".format(*found.wdl)
 
     def bench(self, words: Sequence[str]) -> list[str]:
-        """Nodes per second of a search from the start position."""
+        """Measure the nodes per second of a search from the start position."""
         self.get_ready()
         nodes = int(words[0]) if words and words[0].isdecimal() else 1000
         engine = self._new_engine()
@@ -225,7 +225,7 @@ def _net_file(text: str) -> Path | None:
 
 
 def _drawn(move: str) -> InfoLine:
-    """Of a position that needs no search; match managers miss a score otherwise."""
+    """Return the line of a drawn position, as match managers expect a score."""
     return InfoLine(
         rank=1,
         depth=1,

@@ -20,7 +20,7 @@ class Option:
     high: int = 0
     """Range of a spin."""
     choices: tuple[str, ...] = ()
-    """Of a combo."""
+    """The choices of a combo."""
 
     def announcement(self) -> str:
         """The line that answers `uci`."""

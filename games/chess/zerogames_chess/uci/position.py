@@ -8,21 +8,21 @@ from zerogames_chess._native import State
 
 STARTING_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 _FEN_DEFAULTS = ("w", "-", "-", "0", "1")
-"""For the fields behind the pieces, where some are left out."""
+"""Values of the FEN fields after the pieces, where they are left out."""
 MAX_MOVES = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class UciPosition:
-    """Where a game stands and how it came there."""
+    """A position with the moves that led to it."""
 
     fen: str
     moves: tuple[str, ...]
     chess960: bool
     start: State
-    """Where the history that still counts begins: behind the last draw by rule."""
+    """The first position of the history that counts: the one after the last draw by rule."""
     actions: tuple[int, ...]
-    """From there to here."""
+    """Actions from `start` to `state`."""
     state: State
 
     @classmethod
@@ -75,12 +75,12 @@ class UciPosition:
 
     @property
     def legal_moves(self) -> list[str]:
-        """In UCI; none at mate and stalemate only."""
+        """The legal moves in UCI; empty at mate and stalemate only."""
         return [text for text, _ in self.state.divide(1)]
 
     @property
     def black_to_move(self) -> bool:
-        """Whose clock runs."""
+        """Whether Black's clock runs."""
         return self.state.fen.split()[1] == "b"
 
     @property

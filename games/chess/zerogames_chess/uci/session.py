@@ -18,7 +18,7 @@ from zerogames_chess.uci.position import UciPosition
 MAX_LINE = 1 << 20
 """Bytes; a longer line is passed over."""
 MAX_LINES = 256
-"""Of `MultiPV`: no position has more moves."""
+"""The largest `MultiPV`: no position has more moves."""
 MAX_PERFT = 7
 _DEFAULT_OVERHEAD_MS = 100
 

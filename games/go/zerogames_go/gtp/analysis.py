@@ -152,7 +152,7 @@ class AnalysisPrinter:
         return parts
 
     def _ownership(self) -> str:
-        """From the top left, in the view of the side to move; the same for the whole search."""
+        """Return the owners from the top left, in the view of the side to move, found once."""
         if not self._owned:
             sign = 1 if self._state.to_play == 0 else -1
             rows = judge(self._state).ownership[::-1]
@@ -172,7 +172,7 @@ def _no_tail(_: Thought) -> list[str]:
 
 
 def win_rate(value: float) -> float:
-    """From win minus loss."""
+    """Return the win rate of win minus loss."""
     return min(1.0, max(0.0, (1 + value) / 2))
 
 

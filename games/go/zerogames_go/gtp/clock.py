@@ -28,7 +28,7 @@ class TimeSettings:
     kind: Literal["none", "absolute", "canadian", "byoyomi", "fischer"] = "none"
     main_s: float = 0.0
     period_s: float = 0.0
-    """Of overtime."""
+    """Seconds of a period of overtime."""
     count: int = 0
     """Moves to play in each period (Canadian), or number of periods (Japanese)."""
     increment_s: float = 0.0
@@ -50,7 +50,7 @@ class TimeLeft:
     """What a player's clock shows."""
 
     time_s: float
-    """Of main time, or of the period."""
+    """Seconds of main time, or of the period."""
     stones: int = 0
     """0 in main time; else moves (Canadian) or periods (Japanese) that are left."""
 

@@ -1,4 +1,4 @@
-"""Where handicap stones stand."""
+"""The points of handicap stones."""
 
 from zerogames.errors import UserError
 from zerogames_go import _native

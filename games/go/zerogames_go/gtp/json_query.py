@@ -31,7 +31,7 @@ class Query:
 
     id: str
     games: Mapping[int, GtpGame]
-    """By the number of moves played: the turns that are asked for."""
+    """The positions that are asked for, by the number of moves played."""
     max_visits: int | None
     max_time_s: float | None
     view: View
@@ -41,9 +41,9 @@ class Query:
     report_every_s: float | None
     """Also say what is known while the search runs."""
     avoid: Mapping[int, frozenset[int]]
-    """By colour: moves that are not looked at."""
+    """Moves that are not searched, by colour."""
     allow: Mapping[int, frozenset[int]]
-    """By colour: if there are any, the only ones that are."""
+    """The only moves that are searched, by colour."""
     priority: int
 
 

@@ -1,4 +1,4 @@
-"""A conversation in KataGo's JSON protocol for analysis: one query, then one answer, a line each.
+"""KataGo's JSON protocol for analysis: one query or answer on each line.
 
 Queries wait in the order of their priority and are answered one after another; new ones may come,
 and running ones be ended, at any time.

@@ -34,7 +34,7 @@ class PlayCommands:
         self._table = table
 
     def handlers(self) -> Mapping[str, Handler]:
-        """By command."""
+        """The handlers by command."""
         return {
             "play": self._play,
             "genmove": lambda words: self._genmove(words),

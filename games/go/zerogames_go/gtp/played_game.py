@@ -29,7 +29,7 @@ class Ply:
     colour: int
     action: int
     before: _native.Go
-    """With this colour to move."""
+    """The position before the move, with this colour to move."""
     after: _native.Go
 
 
@@ -46,7 +46,7 @@ class GtpGame:
 
     @property
     def size(self) -> int:
-        """Of the board."""
+        """Points on a side of the board."""
         return self.options.size
 
     @property
@@ -56,7 +56,7 @@ class GtpGame:
 
     @property
     def state(self) -> _native.Go:
-        """Where the game stands."""
+        """The present position."""
         return self.plies[-1].after if self.plies else self.setup
 
     @property
@@ -125,7 +125,7 @@ class GtpGame:
         return changed
 
     def play_numbered(self, number: int, colour: int, action: int) -> None:
-        """Like `play`; the error names the move."""
+        """Play a move; an error names its number."""
         try:
             self.play(colour, action)
         except UserError:

@@ -29,7 +29,7 @@ class Request:
     """One command."""
 
     id: str
-    """As it was written; empty without one."""
+    """The number of the command as it was written; empty without one."""
     name: str
     arguments: Sequence[str]
 

@@ -1,15 +1,15 @@
-"""When to give up."""
+"""When to resign."""
 
 
 class Resignation:
-    """Gives up after several own turns in a row without hope."""
+    """Resigns after several hopeless own turns in a row."""
 
     def __init__(self, *, win_rate: float, turns: int) -> None:
-        """Make one.
+        """Set when to resign.
 
         Args:
             win_rate: Resign at this expectation or less, in [0, 1]; 0 never resigns.
-            turns: In so many own turns in a row.
+            turns: Consecutive own turns at that win rate before resigning.
         """
         self._win_rate = win_rate
         self._turns = turns

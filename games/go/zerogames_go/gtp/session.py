@@ -1,4 +1,4 @@
-"""One conversation: reads commands, answers each, and lives on whatever was said."""
+"""One GTP session: reads commands and answers each, whatever it was."""
 
 import sys
 import threading
@@ -34,7 +34,7 @@ _GENMOVE_ANALYZE = {
     "genmove_analyze": False,
     "kata-genmove_analyze": True,
 }
-"""By command: whether the lines are KataGo's."""
+"""Whether the lines are KataGo's, by command."""
 
 
 class GtpSession:

@@ -30,7 +30,7 @@ class SetupCommands:
         self._table = table
 
     def handlers(self) -> Mapping[str, Handler]:
-        """By command."""
+        """The handlers by command."""
         return {
             "boardsize": self._boardsize,
             "rectangular_boardsize": self._rectangular_boardsize,

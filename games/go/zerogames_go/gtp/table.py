@@ -1,4 +1,4 @@
-"""What all commands of a conversation share: the game, the player, the clocks."""
+"""What all commands of a session share: the game, the player, the clocks."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -17,23 +17,23 @@ from zerogames_go.gtp.player import GoPlayer
 from zerogames_go.options import GoOptions
 
 Handler = Callable[[Sequence[str]], str]
-"""From the arguments to the answer; raises `UserError` with the reason for a failure."""
+"""Turns arguments into the answer; raises `UserError` with the reason for a failure."""
 
 
 class Table:
-    """Where the game is played."""
+    """The game, the player and the clocks of a session."""
 
     def __init__(self, player: GoPlayer, options: GoOptions) -> None:
         self.player = player
         self.played = GtpGame(options)
         player.prepare(self.played.game)
         self.result = ""
-        """Such as `B+R`, once a side has resigned."""
+        """The result, such as `B+R`, once a side has resigned."""
         self.set_time(TimeSettings())
 
     @property
     def game(self) -> Go:
-        """With its present size, komi and rules."""
+        """The game with its present size, komi and rules."""
         return self.played.game
 
     def set_time(self, settings: TimeSettings) -> None:
