@@ -1,6 +1,6 @@
 """Self-play against the raw evaluator, and two Ray workers against one.
 
-Only positions that the net judged count, no cache hits; raw = the best batch between 16 and 256
+Only positions that the net evaluated count, no cache hits; raw = the best batch between 16 and 256
 with the same threads.
 """
 

@@ -1,4 +1,4 @@
-"""Training with Ray's actors against training in one process: positions learnt from per second.
+"""Training with Ray's actors against training in one process: trained positions per second.
 
     python benchmarks/training_loop.py [--workers 2] [--generations 6]
 

@@ -1,6 +1,6 @@
 """Nodes per second of the chess engine with a net, against the raw evaluator and lc0.
 
-The start position and five middle games, one and two threads. Only positions that the net judged
+The start position and five middle games, one and two threads. Only positions that the net evaluated
 count against the evaluator, no cache hits; raw = the best batch between 16 and 256, with one
 session that uses all threads, as the engine does it, and with a session for each thread side by
 side. All take turns after every position, so that other work on the machine falls on all.
@@ -101,7 +101,7 @@ def measure(
             lanes.append(side_by_side(others, part, args.seconds, clock))
     label = f"{threads} thread{'s' if threads > 1 else ''}, {precision}, batch {batch * threads}"
     report(
-        f"positions judged in searches, {label}",
+        f"positions evaluated in searches, {label}",
         sorted(searched),
         unit=f"positions/{second}",
         peer=f"the raw evaluator, batch {raw_batch}",

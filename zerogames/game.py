@@ -129,7 +129,7 @@ class PolicyKind:
 
 @dataclass(frozen=True, kw_only=True)
 class EndTarget:
-    """What a net may learn to foresee of a game's end, to learn faster; nothing plays by it.
+    """A property of a game's end that nets may learn to predict, to learn faster.
 
     Nets have a head for it if their name says so (`+ownership`); the numbers come from the `end` of
     the plugin's `zerogames.data.formats.GameData`.
@@ -217,7 +217,7 @@ class Solver(Protocol):
         """  # noqa: D205
 
     def stop(self) -> None:
-        """End a running call with a `UserError`; from any thread, and for ever."""
+        """End a running call with a `UserError`; from any thread, and refuse all later ones."""
 
 
 class Game(Protocol):

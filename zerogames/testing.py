@@ -124,13 +124,13 @@ def _check_random_game(game: Game, rng: np.random.Generator) -> None:
 def _check_state(game: Game, state: State) -> list[int]:
     legal: list[int] = state.legal_actions().tolist()
     assert state.legal_actions().dtype == np.int32, "legal_actions must be int32"
-    assert legal, "a game that goes on has a legal action"
+    assert legal, "a game that is not over has a legal action"
     assert legal == sorted(set(legal)), "legal actions must be ascending without repeats"
     assert legal[0] >= 0, "actions start at 0"
     assert legal[-1] < game.spec.action_size, "actions end below action_size"
     assert all(map(state.is_legal, legal)), "is_legal must agree with legal_actions"
     assert state.to_play in (0, 1), "to_play is 0 or 1"
-    assert state.end_reason == "", "a game that goes on has no end_reason"
+    assert state.end_reason == "", "a game that is not over has no end_reason"
     twin = copy.copy(state)
     assert twin.observation_key == state.observation_key, "a copy must have the same keys"
     assert twin.position_key == state.position_key, "a copy must have the same keys"

@@ -106,7 +106,7 @@ class Engine {
   std::size_t largest() const { return static_cast<std::size_t>(largest_); }
   std::size_t num_actions() const { return find(kPolicy).row; }
 
-  /// Judges planes [batch, P, H, W]; the batch may be at most `largest()`.
+  /// Evaluates planes [batch, P, H, W]; the batch may be at most `largest()`.
   Answers evaluate(std::span<const float> planes) {
     const Tensor& input = find(kInput);
     const std::size_t batch = planes.size() / input.row;

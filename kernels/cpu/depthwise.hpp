@@ -167,7 +167,7 @@ inline Vec first_value(const Board& board, Squares<const float> from, const Patt
   return sum;
 }
 
-/// Where a convolution reads a block: in the tensor, which is float32 then, or in its tile.
+/// The block that a convolution reads: in the tensor, if that is float32, or in its tile.
 template <typename Element>
 inline Squares<const float> readable(const Board& board, const Element* tensor, std::int64_t image,
                                      const Block& block, const Vec* tile, bool in_place) {

@@ -7,14 +7,14 @@
 
 namespace zerogames::trunk {
 
-/// A block: two layers with a ReLU between them, and the sum with what came in.
+/// A block: two layers with a ReLU between them, and the sum with the block's input.
 struct Block {
   Convolution first;
   Convolution last;
   Ending ending;
 };
 
-/// For one caller at a time: threads and the room for activations are kept between calls.
+/// Serves one caller at a time: threads and memory for activations are kept between calls.
 class Trunk {
  public:
   Trunk(const BoardSize& board, int channels, Stem stem)

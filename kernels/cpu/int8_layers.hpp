@@ -68,7 +68,7 @@ struct Activations {
   }
 };
 
-/// From sums to results: `sum * scale + bias`, for every output channel.
+/// Turns sums into results: `sum * scale + bias`, for every output channel.
 struct Affine {
   Buffer<float> scale;
   Buffer<float> bias;
@@ -310,7 +310,7 @@ class Depthwise {
     }
   }
 
-  /// From a padded board to a padded board, both uint8.
+  /// Computes a padded board from a padded board, both uint8.
   void run(const Activations& x, Activations& y, [[maybe_unused]] bool vnni) const {
 #if defined(ZEROGAMES_VNNI)
     if (vnni) {

@@ -14,7 +14,7 @@ struct Rounding {
   int zero;
 };
 
-/// A block: one layer, perhaps a depthwise one, one layer back, and the sum with what came in.
+/// A block: one layer, perhaps a depthwise one, one layer back, and the sum with the block's input.
 struct Block {
   Rounding input;
   Convolution first;
@@ -23,7 +23,7 @@ struct Block {
   trunk::Ending ending;
 };
 
-/// For one caller at a time: threads and the room for activations are kept between calls.
+/// Serves one caller at a time: threads and memory for activations are kept between calls.
 class Trunk {
  public:
   Trunk(const Geometry& board, int channels, trunk::Stem stem)

@@ -59,7 +59,7 @@ class Output {
   /// Numbers for each position.
   int size() const { return dense_.empty() ? num_planar() : dense_.back().dense.out(); }
 
-  /// From activations to `[positions][size]`.
+  /// Copies activations to `[positions][size]`.
   void run(const float* x, int positions, float* y, Scratch& scratch) const {
     for (const Layer& layer : layers_) {
       scratch.to.resize(static_cast<std::size_t>(positions) * (squares_ + 1) *
@@ -108,7 +108,7 @@ class Output {
     }
   }
 
-  /// From a place in `[channels][squares]` to the one in the activations.
+  /// The place in the activations of a place in `[channels][squares]`.
   int place_of(int place) const {
     return place % squares_ * round_up(channels_, kLine) + place / squares_;
   }

@@ -90,7 +90,7 @@ class Stem {
 
   int planes() const { return planes_; }
 
-  /// From `[planes][squares]` to activations.
+  /// Computes activations from `[planes][squares]`.
   void run(const float* x, float* y) const {
     const int squares = board_.squares();
     for (int s = 0; s < squares; ++s) std::copy(bias_.begin(), bias_.end(), y + s * stride_);

@@ -23,7 +23,7 @@ typedef float Vec __attribute__((vector_size(4 * kLanes)));
 
 inline Vec splat(float value) { return Vec{} + value; }
 
-/// Not a number stays what it is, as in torch: a diverged net must show.
+/// NaN stays NaN, as in torch, so that a diverged net is noticed.
 inline Vec relu(const Vec& v) { return v < 0.0f ? Vec{} : v; }
 
 // Vectors in tensors: a float's alignment. Typed access, not memcpy, lets the compiler keep

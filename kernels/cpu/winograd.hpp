@@ -58,7 +58,7 @@ class Winograd {
 
   int stride() const { return matrices_[0].stride(); }
 
-  /// From activations of `positions` to activations.
+  /// Computes activations from activations of `positions`.
   void run(const float* x, int positions, bool relu, float* y, Scratch& scratch) const {
     const int rows = positions * static_cast<int>(tiles_.size());
     // A line more than needed: 36 places a power of two apart would share one set of the cache.

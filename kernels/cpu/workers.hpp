@@ -18,7 +18,7 @@
 
 namespace zerogames::trunk {
 
-/// For one caller at a time, who is thread 0.
+/// Serves one caller at a time, which is thread 0.
 class Workers {
  public:
   using Work = std::function<void(int thread, int part)>;

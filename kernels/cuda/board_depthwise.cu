@@ -93,7 +93,7 @@ struct PairOf<float> {
 };
 
 /// A pair of planes of one image. The last pair of an odd number of channels has one plane.
-/// With kSize > 0 the board's size is known to the compiler.
+/// kSize > 0 tells the compiler the board's size.
 template <typename T, int kSize>
 struct PlanePair {
   using P = PairOf<T>;

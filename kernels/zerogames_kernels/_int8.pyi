@@ -54,7 +54,7 @@ class Trunk:
         """Add an output: the trunk behind some float32 layers, each with or without a ReLU.
 
         `chosen` are the places of the flattened planes that are wanted, by default all planes;
-        `dense` layers, weights `[out, in]`, go on with the flattened numbers.
+        `dense` layers, weights `[out, in]`, take the flattened numbers.
         """
 
     def start(

@@ -34,7 +34,7 @@ COMMAND = Command(
 
 
 def run_pretraining(settings: PretrainSettings, console: Console) -> int:
-    """Train until a limit, Ctrl-C or an error; what was learnt is on disk afterwards."""
+    """Train until a limit, Ctrl-C or an error; the trained net is on disk afterwards."""
     settings.check()
     from zerogames.pretrain.run import PretrainRun
 

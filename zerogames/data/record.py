@@ -15,7 +15,7 @@ SEARCH_KINDS = ("full", "fast", "proved", "policy", "random", "none")
 or by no search of ours. Only `full` and `proved` moves have a policy target worth training on."""
 
 JUDGED = "judged"
-"""The `reason` of a line that was broken off and judged: its length says nothing."""
+"""The `reason` of a line that was cut off and given an engine's value: its length says nothing."""
 
 VALUE_COLUMNS = tuple(
     f"{whose}_{what}" for whose in ("root", "best", "played", "raw") for what in ("q", "d", "m")

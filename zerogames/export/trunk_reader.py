@@ -42,7 +42,7 @@ class TrunkOutput:
     chosen: NDArray[np.int64] | None = None
     """Places of the flattened planes that are wanted, if not all."""
     dense: tuple[HeadLayer, ...] = ()
-    """Layers that go on with the flattened planes."""
+    """Layers that take the flattened planes."""
 
 
 class TrunkReader:

@@ -30,7 +30,7 @@ from zerogames.train import CheckpointFolder, Trainer, validate
 
 
 class PretrainRun:
-    """Trains until a limit or until `stop` is set; what was learnt is on disk afterwards.
+    """Trains until a limit or until `stop` is set; the trained net is on disk afterwards.
 
     The same settings in the same folder continue from the newest checkpoint. The data is then read
     in another order: which positions were seen is not remembered. The folder is locked until

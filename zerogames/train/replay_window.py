@@ -307,7 +307,7 @@ class ReplayWindow:
         }
 
     def restore(self, state: Mapping[str, object], locate: Callable[[str], Path] = Path) -> None:
-        """Go on where `state` was taken, in a new window.
+        """Continue in a new window from what `state` returned.
 
         Args:
             state: What `state` gave.

@@ -149,7 +149,7 @@ class Trainer:
         if not math.isfinite(report["loss"]):
             raise UserError(
                 f"step {self.step}: the loss is not finite; lower the learning rate or set "
-                "clip_norm, and go on from the last checkpoint"
+                "clip_norm, and continue from the last checkpoint"
             )
         return report | {"learning_rate": rate}
 
@@ -264,7 +264,7 @@ class Trainer:
         settings: TrainerSettings | None = None,
         device: torch.device | str | None = None,
     ) -> tuple[Self, dict[str, JsonValue]]:
-        """Go on where `save` was called; raise `DamagedCheckpoint` for a damaged folder.
+        """Continue from what `save` wrote; raise `DamagedCheckpoint` for a damaged folder.
 
         Args:
             folder: What `save` wrote.

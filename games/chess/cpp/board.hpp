@@ -17,7 +17,7 @@ struct Move {
   constexpr bool operator==(const Move&) const = default;
 };
 
-/// Where everything stands, as the side to move sees it: its pieces move up the board.
+/// The pieces on the board in the view of the side to move, whose pawns move up.
 struct Placement {
   Bitboard ours = 0;
   Bitboard theirs = 0;
@@ -88,7 +88,7 @@ struct Board : Placement {
   void castle(Bitboard king, Bitboard rook);
 };
 
-/// Where king and rook stand after castling, in the mover's view.
+/// The squares of king and rook after castling, in the mover's view.
 struct CastlingTarget {
   int king;
   int rook;

@@ -113,7 +113,7 @@ inline Bitboard pawn_steps(const Board& board, Bitboard pawn) {
          ((north_west(pawn) | north_east(pawn)) & board.theirs);
 }
 
-/// Where the piece that is not a king may go.
+/// The squares that a piece other than the king may go to.
 inline Bitboard piece_targets(const Board& board, const CheckInfo& checks, int from,
                               Bitboard en_passant_takers) {
   const Bitboard piece = bit(from);

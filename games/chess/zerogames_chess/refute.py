@@ -2,7 +2,7 @@
 
 Games of strong players hardly show how a hanging piece is taken, and a net that learns from them
 alone does not know it. Here positions of such games are spoilt by a few random moves, and an engine
-continues. Nothing is to be learnt from the moves before its own; they are kept because a net sees
+continues. The moves before its own give no sample; they are kept because a net sees
 the last positions, too.
 """
 

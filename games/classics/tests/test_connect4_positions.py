@@ -1,4 +1,4 @@
-"""The solved positions by which nets are judged (benchmarks/strength.py)."""
+"""The solved positions that test the strength of nets (benchmarks/strength.py)."""
 
 import random
 from collections import Counter

@@ -56,7 +56,7 @@ class Connect4Solver:
         return ConnectFourSolver.plies_left(native, self._native.score(native))
 
     def stop(self) -> None:
-        """End a running call with a `UserError`; from any thread, and for ever."""
+        """End a running call with a `UserError`; from any thread, and refuse all later ones."""
         self._native.stop()
 
     @property

@@ -52,7 +52,7 @@ class Board {
     return chain.contacts != 0 &&
            std::uint64_t{chain.contacts} * chain.squares == std::uint64_t{chain.sum} * chain.sum;
   }
-  /// Of a chain in atari.
+  /// The last liberty of a chain in atari.
   Point only_liberty(Point head) const {
     return static_cast<Point>(links_[head].sum / links_[head].contacts);
   }
@@ -107,7 +107,7 @@ class Board {
     return effect;
   }
 
-  /// Where a player may put a stone as far as the board tells.
+  /// The points where a player may put a stone, by the board alone.
   struct Moves {
     Points plain;     ///< the new chain lives and nothing is captured
     Points captures;  ///< something is captured

@@ -92,7 +92,7 @@ void check_turns(State state) {
   state.play(state.size() * state.size());
   check(state.is_over(), "two passes end the game");
   state.give_turn_to(kWhite);
-  check(!state.is_over() && state.to_play() == kWhite, "it may go on");
+  check(!state.is_over() && state.to_play() == kWhite, "it may continue");
 }
 
 void check_games(int size, const Rules& rules, int games) {

@@ -42,7 +42,7 @@ class SgfParser {
       : data_(data), all_lines_(all_lines) {}
 
   /// Moves to the next line; false at the end of the data. Throws Error for a broken tree, after
-  /// which the next call goes on with the next tree.
+  /// which the next call continues with the next tree.
   bool next(SgfLine& line) {
     if (broken_) recover();
     while (!stack_.empty() || find_tree()) {
@@ -56,7 +56,7 @@ class SgfParser {
 
   /// Trees met so far.
   int tree() const { return tree_; }
-  /// Where the current tree begins.
+  /// The start of the current tree.
   std::size_t offset() const { return tree_start_; }
 
  private:

@@ -90,8 +90,8 @@ class State {
     return found;
   }
   void play(Action action);
-  /// Goes on with `player` to move, also after the end by passes, as the game's referee may say. A
-  /// change of turn counts as a ply in which nothing happened, but not as a pass.
+  /// Continues with `player` to move, also after the end by passes, as the game's referee may say.
+  /// A change of turn counts as a ply in which nothing happened, but not as a pass.
   void give_turn_to(Colour player) {
     if (player != to_play_) {
       history_.begin_ply();

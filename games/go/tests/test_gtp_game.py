@@ -8,7 +8,7 @@ from zerogames_go.gtp.played_game import MAX_PLIES, GtpGame
 from zerogames_go.gtp.resignation import Resignation
 from zerogames_go.gtp.rule_names import parse_kgs_rules, parse_rules, rules_to_json, with_rule
 from zerogames_go.passing import options_to_move
-from zerogames_go.status import chains, format_score, judge
+from zerogames_go.status import chains, estimate_status, format_score
 
 from zerogames import UserError
 from zerogames.game import play_actions
@@ -167,9 +167,9 @@ def test_chains_are_found() -> None:
 
 def test_a_stone_without_hope_is_dead_and_taken_off_the_score() -> None:
     state = position(*SETTLED, komi=0)
-    judgement = judge(state)
-    assert judgement.dead_points == {6}
-    assert format_score(judgement.score) == "B+5"
+    stones = estimate_status(state)
+    assert stones.dead_points == {6}
+    assert format_score(stones.score) == "B+5"
     assert state.score == -5  # as it stands Black has no territory at all
 
 
@@ -181,14 +181,14 @@ def test_two_eyes_are_unconditional_life() -> None:
     assert not one_eye.unconditionally_alive().any()
 
 
-def test_finished_games_without_dead_stones_are_judged_as_they_stand() -> None:
+def test_finished_games_without_dead_stones_are_scored_as_they_stand() -> None:
     for record in own_games():
         played = GtpGame(GoOptions(size=9, komi=0))
         for ply, action in enumerate(record.actions.tolist()):
             played.play(ply % 2, action)
-        judgement = judge(played.state)
-        assert judgement.dead == []
-        assert judgement.score == played.state.score
+        stones = estimate_status(played.state)
+        assert stones.dead == []
+        assert stones.score == played.state.score
 
 
 def test_ownership_of_playouts_is_deterministic_and_bounded() -> None:

@@ -1,9 +1,9 @@
 """The status of stones, and the score.
 
-Nets here have no head for the owner of a point. Chains that Benson's rule proves alive are alive;
-the others are judged by random playouts to the end: a chain is dead where the opponent owns its
-points more often than not. That is right for settled positions without seki; a chain that only good
-play kills or saves may be judged wrongly.
+Nets here have no head for the owner of a point. Chains that Benson's rule proves alive are alive.
+The status of the others is estimated by random playouts to the end: a chain is dead where the
+opponent owns its points in most of them. That is right for settled positions without seki; a chain
+that only good play kills or saves may be estimated wrongly.
 """
 
 from dataclasses import dataclass
@@ -48,15 +48,15 @@ def chains(board: NDArray[np.int8]) -> list[list[int]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
-    """A position as it would end."""
+class StoneStatus:
+    """The estimated end of a position: owners of points, dead and living chains, score."""
 
     ownership: NDArray[np.float32]
     """`[size, size]`, row 0 at the bottom: +1 Black's, -1 White's."""
     dead: list[list[int]]
-    """Chains."""
+    """The dead chains."""
     alive: list[list[int]]
-    """Chains."""
+    """The living chains."""
     score: float
     """Black's area less White's and the komi, dead stones taken away."""
 
@@ -66,8 +66,8 @@ class Judgement:
         return {point for chain in self.dead for point in chain}
 
 
-def judge(state: _native.Go, *, playouts: int = PLAYOUTS, seed: int = 0) -> Judgement:
-    """Estimate who owns what."""
+def estimate_status(state: _native.Go, *, playouts: int = PLAYOUTS, seed: int = 0) -> StoneStatus:
+    """Estimate the owner of each point and the status of each chain."""
     board = state.board()
     owned = state.playout_ownership(playouts=playouts, seed=seed)
     certain = state.unconditionally_alive()
@@ -78,13 +78,13 @@ def judge(state: _native.Go, *, playouts: int = PLAYOUTS, seed: int = 0) -> Judg
     for chain in chains(board):
         own_view = flat_owned[chain].mean() * flat_board[chain[0]]
         (dead if own_view < 0 else alive).append(chain)
-    return Judgement(owned, dead, alive, _score_without(state, dead))
+    return StoneStatus(owned, dead, alive, _score_without(state, dead))
 
 
-def judge_as_it_stands(state: _native.Go) -> Judgement:
+def status_as_it_stands(state: _native.Go) -> StoneStatus:
     """Every stone alive, the area as the rules count it."""
     ownership = state.ownership().astype(np.float32)
-    return Judgement(ownership, [], chains(state.board()), state.score)
+    return StoneStatus(ownership, [], chains(state.board()), state.score)
 
 
 def _score_without(state: _native.Go, dead: list[list[int]]) -> float:

@@ -59,7 +59,7 @@ class TicTacToeState:
 
     @property
     def end_reason(self) -> str:
-        """Empty while the game goes on."""
+        """Empty while the game is not over."""
         return "three in a row" if self._winner() else "" if "." in self.cells else "board full"
 
     def legal_actions(self) -> NDArray[np.int32]:
@@ -69,7 +69,7 @@ class TicTacToeState:
         return np.array([i for i, cell in enumerate(self.cells) if cell == "."], np.int32)
 
     def is_legal(self, action: int) -> bool:
-        """Whether the cell is empty and the game goes on."""
+        """Whether the cell is empty and the game is not over."""
         return 0 <= action < 9 and self.cells[action] == "." and self.result is None
 
     def play(self, action: int) -> "TicTacToeState":

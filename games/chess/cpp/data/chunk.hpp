@@ -10,7 +10,7 @@
 
 namespace zerogames::chess {
 
-/// Where the fields of a training record of Lc0 are, by version; 0 where a version lacks them.
+/// The offsets of the fields of Lc0's training record, by version; 0: the version lacks the field.
 struct ChunkLayout {
   std::size_t size, input_format, policy, planes, flags, root, moves, result, visits;
 };
@@ -32,7 +32,7 @@ inline const ChunkLayout& chunk_layout(std::uint32_t version) {
 }
 
 inline constexpr int kChunkPlanes = 104;
-/// Of the byte invariance_info, from version 6 on.
+/// A bit of the byte invariance_info, from version 6 on.
 inline constexpr int kProvedBit = 3;
 
 /// One training record. All values are in the side to move's view; NaN where unknown.

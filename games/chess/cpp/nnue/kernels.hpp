@@ -20,7 +20,7 @@ namespace zerogames::quantized {
 inline constexpr int kActivationOne = 127;
 inline constexpr int kHiddenShift = 6;
 inline constexpr int kOutputShift = 4;
-/// In memory every layer is padded to a multiple of this with zeros.
+/// Every layer is padded to a multiple of this with zeros in memory.
 inline constexpr int kPadding = 32;
 
 constexpr int padded(int size) { return (size + kPadding - 1) / kPadding * kPadding; }
@@ -103,7 +103,7 @@ struct ScalarOps {
 
 namespace detail {
 
-/// For each byte of flags the places of its set bits.
+/// The places of the set bits of each byte of flags.
 inline constexpr auto kSetBits = [] {
   std::array<std::array<std::uint16_t, 8>, 256> table{};
   for (int flags = 0; flags < 256; ++flags) {

@@ -115,7 +115,7 @@ class AttackBlock final : public Block {
   }
 };
 
-/// For each kind, the number of squares it attacks, clipped, as one of several buckets.
+/// The number of squares that each kind attacks, clipped, as one of several buckets.
 class AttackCountBlock final : public Block {
  public:
   static constexpr std::array<int, 6> kLimits = {8, 15, 16, 25, 25, 8};

@@ -57,7 +57,7 @@ def merge(options: tyro.conf.OmitArgPrefixes[MergeOptions]) -> int:
 
 
 def label_kind(header: Mapping[str, object]) -> dict[str, object]:
-    """Return what labels must have in common to be learnt from together."""
+    """Return what labels must have in common to be used together."""
     static = header.get("static", False)
     alike = ("unit", "units_per_centipawn", "engine")
     # A static label does not depend on the search that found the positions.

@@ -92,9 +92,9 @@ class NnueModel(nn.Module):
     def reset(self) -> None:
         """Start weights: half-open clipped units in every layer, dead features zero.
 
-        Features begin with next to no weight. What the data hardly shows keeps what it began with,
-        and large random weights would drown what is learnt: with 120,000 positions they cost half
-        as much loss again.
+        Features start with weights near zero. Rare features keep their first weights, and large
+        random ones would outweigh what training adds: with 120,000 positions they raised the loss
+        by half.
         """
         limit = START_SHARE * (EXPECTED_ACTIVE * len(self.features.blocks)) ** -0.5
         with torch.no_grad():

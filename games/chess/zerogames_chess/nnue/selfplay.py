@@ -15,11 +15,11 @@ _RESULTS = {"1-0": 1, "0-1": -1, "1/2-1/2": 0}
 
 
 def random_games(engine: Path, seed: int, *, nodes: int = 400) -> Iterator[PlayedGame]:
-    """Play an engine against itself for ever: 4 to 8 random plies, then its moves."""
+    """Play an engine against itself without end: 4 to 8 random plies, then its moves."""
     number = 0
     while True:
         with Labeller(engine).open() as opened:
-            # Engines are started anew from time to time, so that none grows for ever.
+            # Engines are started anew from time to time, so that none grows without limit.
             for _ in range(200):
                 yield _play(opened.client, f"{seed}:{number}", nodes)
                 number += 1

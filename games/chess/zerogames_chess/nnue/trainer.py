@@ -100,7 +100,7 @@ class Trainer:
         write_network(path, quantize(self.model.features, self.model.weights()))
 
     def _batches(self) -> Iterator["_Prepared"]:
-        """This epoch's batches, each prepared while the one before is learnt."""
+        """This epoch's batches, each prepared while the one before is trained on."""
         number = self.options.epoch_samples or len(self.training)
         generator = np.random.default_rng([self.options.seed, self.epoch])
         order = generator.permutation(len(self.training))

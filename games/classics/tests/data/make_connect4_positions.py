@@ -1,4 +1,4 @@
-"""Make the solved Connect Four positions by which nets are judged (see benchmarks/strength.py).
+"""Make the solved Connect Four positions of benchmarks/strength.py.
 
     python games/classics/tests/data/make_connect4_positions.py connect4_positions.txt
 
@@ -56,7 +56,7 @@ def sensible_move(state: State, rng: random.Random) -> int:
 
 
 def candidates(ply: int) -> Iterator[list[int]]:
-    """Actions that lead to different positions in which the game goes on."""
+    """Actions that lead to different positions in which the game is not over."""
     rng = random.Random(f"{SEED} {ply}")
     game = get_game("connect4")
     seen: set[int] = set()

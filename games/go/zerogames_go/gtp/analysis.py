@@ -15,7 +15,7 @@ from zerogames_go.gtp.protocol import (
     parse_vertex,
     parse_whole,
 )
-from zerogames_go.status import judge
+from zerogames_go.status import estimate_status
 
 DEFAULT_INTERVAL_S = 1.0
 _SHORTEST_INTERVAL_S = 0.01
@@ -155,7 +155,7 @@ class AnalysisPrinter:
         """Return the owners from the top left, in the view of the side to move, found once."""
         if not self._owned:
             sign = 1 if self._state.to_play == 0 else -1
-            rows = judge(self._state).ownership[::-1]
+            rows = estimate_status(self._state).ownership[::-1]
             numbers = " ".join(f"{sign * owner:.3f}" for row in rows for owner in row)
             self._owned = f"ownership {numbers}"
         return self._owned

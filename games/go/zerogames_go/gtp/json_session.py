@@ -25,7 +25,7 @@ from zerogames_go.gtp.protocol import BLACK
 from zerogames_go.gtp.session import read_lines
 from zerogames_go.gtp.settings import DEFAULT_NODES
 from zerogames_go.options import GoOptions
-from zerogames_go.status import judge
+from zerogames_go.status import estimate_status
 
 _POINTS_PER_LOGIT = 5.0
 _LARGEST_LEAD = 50.0
@@ -200,7 +200,7 @@ class JsonSession:
         }
         if query.ownership:
             black_view = 1 if (sign == 1) == (colour == BLACK) else -1
-            owners = judge(state).ownership[::-1].ravel().tolist()
+            owners = estimate_status(state).ownership[::-1].ravel().tolist()
             found["ownership"] = [round(black_view * owner, 3) for owner in owners]
         if query.policy:
             found["policy"] = _policy(played, thought)

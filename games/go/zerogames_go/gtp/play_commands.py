@@ -20,10 +20,10 @@ from zerogames_go.gtp.protocol import (
 from zerogames_go.gtp.table import Handler, Table
 from zerogames_go.status import (
     COUNTED_AS_THEY_STAND,
-    Judgement,
+    StoneStatus,
+    estimate_status,
     format_score,
-    judge,
-    judge_as_it_stands,
+    status_as_it_stands,
 )
 
 
@@ -117,22 +117,22 @@ class PlayCommands:
         self._table.left[parse_colour(who)] = parse_time_left(self._table.time, rest)
         return ""
 
-    def _judgement(self) -> Judgement:
+    def _stone_status(self) -> StoneStatus:
         """By Tromp-Taylor a finished game counts as it stands; everything else is estimated."""
         played = self._table.played
         if played.state.result is not None and played.options.rules in COUNTED_AS_THEY_STAND:
-            return judge_as_it_stands(played.state)
-        return judge(played.state)
+            return status_as_it_stands(played.state)
+        return estimate_status(played.state)
 
     def _final_score(self) -> str:
-        return self._table.result or format_score(self._judgement().score)
+        return self._table.result or format_score(self._stone_status().score)
 
     def _final_status_list(self, arguments: Sequence[str]) -> str:
         status = take_arguments(arguments, 1, 1)[0].lower()
         if status not in ("alive", "seki", "dead"):
             raise UserError("syntax error: the status is alive, seki or dead")
-        judgement = self._judgement()
-        chains = {"alive": judgement.alive, "dead": judgement.dead, "seki": []}[status]
+        stones = self._stone_status()
+        chains = {"alive": stones.alive, "dead": stones.dead, "seki": []}[status]
         state = self._table.played.state
         return "\n".join(format_vertices(self._table.game, state, chain) for chain in chains)
 
