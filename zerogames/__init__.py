@@ -9,8 +9,7 @@
 from typing import TYPE_CHECKING
 
 from zerogames.lazy import import_on_use
-
-__version__ = "0.1.0"
+from zerogames.version import __version__
 
 if TYPE_CHECKING:
     from zerogames.base_game import BaseGame
@@ -103,6 +102,7 @@ __all__ = [
     "Trainer",
     "TrainerSettings",
     "UserError",
+    "__version__",
     "evaluate_position",
     "evaluate_positions",
     "export_net",

@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(usage())
             return 0
         if arguments[0] in ("-V", "--version"):
-            from zerogames import __version__
+            from zerogames.version import __version__
 
             print(f"zerogames {__version__}")
             return 0

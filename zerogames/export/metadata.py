@@ -31,7 +31,7 @@ def add_metadata(
     proto: onnx.ModelProto, model: Model, game: Game, info: NetInfo, *, precision: str
 ) -> None:
     """Put the description into an ONNX model, with a sentence on its tensors for people."""
-    from zerogames import __version__
+    from zerogames.version import __version__
 
     texts = describe_export(model, game, info, precision=precision)
     helper.set_model_props(proto, texts)

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zerogames import __version__
 from zerogames.atomic import TEMPORARY_SUFFIX
 from zerogames.errors import UserError
 from zerogames.runs.lock import LOCK_NAME, LockedFolder
+from zerogames.version import __version__
 
 RUN_NAME = "run.json"
 SETTINGS_NAME = "settings.json"

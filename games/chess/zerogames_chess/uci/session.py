@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import BinaryIO, TextIO
 
-from zerogames import __version__
 from zerogames.engine.clock import TimeBudget, TimeLeft, TimeManager, move_time_budget
 from zerogames.engine.limits import ThinkLimits
 from zerogames.errors import UserError
 from zerogames.runs.signals import hold_back_ctrl_c
+from zerogames.version import __version__
 from zerogames_chess.uci.engine import BestMove, Engine, InfoLine, SearchOrder
 from zerogames_chess.uci.limits import GoLimits
 from zerogames_chess.uci.options import Option, OptionTable, OptionValue

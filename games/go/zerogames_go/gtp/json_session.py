@@ -13,10 +13,10 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, TextIO
 
-import zerogames
 from zerogames.engine import MoveThought, ThinkLimits, Thought
 from zerogames.errors import UserError
 from zerogames.runs.signals import hold_back_ctrl_c
+from zerogames.version import __version__
 from zerogames_go.gtp.analysis import lower_bound, win_rate
 from zerogames_go.gtp.json_query import Query, QueryFault, parse_query
 from zerogames_go.gtp.played_game import GtpGame
@@ -104,7 +104,7 @@ class JsonSession:
     def _act(self, given: Mapping[str, Any]) -> None:
         match given["action"]:
             case "query_version":
-                self._say({**given, "version": zerogames.__version__, "git_hash": "<omitted>"})
+                self._say({**given, "version": __version__, "git_hash": "<omitted>"})
             case "clear_cache":
                 self._say(given)  # nothing that an answer would depend on is kept
             case "terminate" | "terminate_all" as action:

@@ -6,10 +6,10 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, TextIO
 
-import zerogames
 from zerogames.engine import ThinkLimits
 from zerogames.errors import UserError
 from zerogames.runs.signals import hold_back_ctrl_c
+from zerogames.version import __version__
 from zerogames_go.gtp.analysis import AnalysisPrinter, AnalysisRequest, parse_analysis
 from zerogames_go.gtp.play_commands import PlayCommands
 from zerogames_go.gtp.player import MoveRequest, Watcher
@@ -50,7 +50,7 @@ class GtpSession:
         self._handlers = {
             "protocol_version": lambda _: VERSION,
             "name": lambda _: name,
-            "version": lambda _: zerogames.__version__,
+            "version": lambda _: __version__,
             "known_command": self._known_command,
             "list_commands": lambda _: "\n".join(self.commands),
             "quit": lambda _: "",
