@@ -297,6 +297,8 @@ class GamePlugin:
     """Makes the game from its options."""
     data: "Callable[[Any], GameData] | None" = None
     """Takes the game; returns the data files that it reads and writes beside those of all games."""
+    openings: "Callable[[Any], str] | None" = None
+    """Takes the game; returns its book of openings: in each line the moves, then # and a name."""
     net_formats: "Mapping[str, Callable[[Path], Model]]" = field(default_factory=dict)
     """Readers of other programs' nets, by the ending of their files, e.g. `.pb.gz`."""
     export_formats: "Mapping[str, Callable[[], ExportFormat]]" = field(default_factory=dict)

@@ -43,6 +43,12 @@ def get_plugin(name: str) -> GamePlugin:
     return plugin
 
 
+def plugin_of(game: Game) -> GamePlugin | None:
+    """Return the plugin of a game; None for one that no installed package offers."""
+    name = game.spec.name
+    return get_plugin(name) if name in _entry_points() else None
+
+
 def all_plugins() -> list[GamePlugin]:
     """Load the plugins of all installed games, by name."""
     return [get_plugin(name) for name in game_names()]

@@ -9,9 +9,8 @@ from typing import Protocol
 from zerogames.data.formats import RecordReader, get_game_data
 from zerogames.errors import UserError
 from zerogames.game import Game, State
+from zerogames.registry import plugin_of
 
-BOOKS = Path(__file__).parent / "books"
-"""Built-in openings, `<game>.txt`: one line each, the moves, then # and the name."""
 _LARGEST_FILE = 512 << 20
 _RANDOM_PLIES = 4
 
@@ -73,8 +72,8 @@ def load_openings(text: str, game: Game, *, plies: int = 0, seed: int = 0) -> Op
     """Find the openings that a user named.
 
     Args:
-        text: `builtin` (our book, or random plies for games that have none), `none`, `random:N`, or
-            a file: .epd or .fen (a position per line), .pgn, .sgf or whatever the game reads.
+        text: `builtin` (the plugin's book, or random plies for games that have none), `none`,
+            `random:N`, or a file: .epd or .fen (a position per line), or whatever the game reads.
         game: The game they are for.
         plies: Cut lines there; 0 leaves them whole.
         seed: For random openings.
@@ -82,9 +81,8 @@ def load_openings(text: str, game: Game, *, plies: int = 0, seed: int = 0) -> Op
     if text == "none":
         return OpeningList([Opening(name="start")])
     if text == "builtin":
-        book = BOOKS / f"{game.spec.identity}.txt"
-        if book.is_file():
-            return OpeningList([_cut(one, plies) for one in read_book(game, book.read_text())])
+        if book := read_book(game):
+            return OpeningList([_cut(one, plies) for one in book])
         return RandomOpenings(game, plies or _RANDOM_PLIES, seed)
     if text.startswith("random:"):
         number = text.removeprefix("random:")
@@ -94,9 +92,13 @@ def load_openings(text: str, game: Game, *, plies: int = 0, seed: int = 0) -> Op
     return OpeningList(_read_file(Path(text), game, plies))
 
 
-def read_book(game: Game, text: str) -> list[Opening]:
-    """Read lines of moves, each with its name behind #."""
+def read_book(game: Game) -> list[Opening]:
+    """Read the lines of the plugin's book; there are none without a book."""
+    plugin = plugin_of(game)
+    if plugin is None or plugin.openings is None:
+        return []
     openings = []
+    text = plugin.openings(game)
     for number, line in enumerate(text.splitlines(), start=1):
         moves, _, name = (part.strip() for part in line.partition("#"))
         if not moves:

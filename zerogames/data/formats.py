@@ -18,7 +18,7 @@ from zerogames.data.problems import Problems
 from zerogames.data.record import GameRecord
 from zerogames.data.text import read_text, write_text
 from zerogames.game import Game, State
-from zerogames.registry import game_names, get_plugin
+from zerogames.registry import plugin_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,9 +143,8 @@ def get_game_data(game: Game) -> GameData:
     """Return what the plugin of `game` reads and writes, and what every game does."""
     from zerogames.data.shard_format import ShardFormat
 
-    name = game.spec.name
-    offer = get_plugin(name).data if name in game_names() else None
-    found = offer(game) if offer is not None else GameData()
+    plugin = plugin_of(game)
+    found = plugin.data(game) if plugin is not None and plugin.data is not None else GameData()
     return replace(
         found,
         formats=(ShardFormat(), *found.formats),

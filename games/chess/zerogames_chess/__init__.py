@@ -24,6 +24,10 @@ def _game_data(game: Chess) -> "GameData":
     return game_data(game)
 
 
+def _openings(game: Chess) -> str:
+    return "" if game.chess960 else (Path(__file__).parent / "openings.txt").read_text()
+
+
 def _read_lc0_net(path: Path) -> "Model":
     from zerogames_chess.lc0 import import_lc0
 
@@ -42,6 +46,7 @@ game = GamePlugin(
     options=ChessOptions,
     create=Chess,
     data=_game_data,
+    openings=_openings,
     net_formats={".pb.gz": _read_lc0_net, ".pb": _read_lc0_net},
     export_formats={"lc0": _lc0_format},
 )
