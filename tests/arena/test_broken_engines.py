@@ -140,7 +140,7 @@ def test_engines_are_gone_after_the_match(run: Run, engine: Callable[[str], str]
 def test_an_engine_that_never_starts_loses(
     run: Run, engine: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zerogames.arena.uci_player.PATIENCE_S", 0.5)
+    monkeypatch.setattr("zerogames_chess.uci_player.PATIENCE_S", 0.5)
     games = run(engine("mute"), "random", depth=1)
     assert [(one.fault, one.loser) for one in games] == [("no answer", "mute")] * 2
 

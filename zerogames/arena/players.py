@@ -18,14 +18,12 @@ from zerogames.game import Game, State
 from zerogames.nets.foreign import net_suffixes
 
 GROUP = "zerogames.players"
-"""Entry points: other packages may add kinds of players."""
+"""Entry points: plugins add kinds of players, such as `uci` (chess) and `gtp` (Go)."""
 
 _KINDS = {
     "random": "zerogames.arena.random_player:kind",
     "mcts": "zerogames.arena.mcts_player:kind",
     "perfect": "zerogames.arena.perfect_player:kind",
-    "uci": "zerogames.arena.uci_player:kind",
-    "gtp": "zerogames.arena.gtp_player:kind",
     "net": "zerogames.arena.net_player:kind",
 }
 _NAMED = re.compile(r"([^=:/?]+)=(.+)", re.DOTALL)
