@@ -19,7 +19,7 @@ __all__ = ["Chess", "ChessOptions", "game", "read_pgn", "write_pgn"]
 
 
 def _game_data(game: Chess) -> "GameData":
-    from zerogames_chess.data import game_data
+    from zerogames_chess.game_data import game_data
 
     return game_data(game)
 

@@ -6,8 +6,8 @@ import chess
 import pytest
 from zerogames_chess.nnue.engine import load_engine
 from zerogames_chess.nnue.network import SHIPPED, find_network
-from zerogames_chess.uci.command import open_engine
 from zerogames_chess.uci.settings import UciSettings
+from zerogames_chess.uci_command import open_engine
 
 from zerogames.arena.players import parse_player
 from zerogames.errors import UserError

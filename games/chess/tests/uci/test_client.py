@@ -10,8 +10,8 @@ from pathlib import Path
 import chess
 import chess.engine
 import pytest
-from zerogames_chess.uci.command import open_engine
 from zerogames_chess.uci.settings import UciSettings
+from zerogames_chess.uci_command import open_engine
 
 from zerogames.arena.event import Conditions, Event
 from zerogames.arena.match_folder import MatchFolder, StoredGame

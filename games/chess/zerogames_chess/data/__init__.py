@@ -1,29 +1,6 @@
 """Chess data: Lc0's training chunks and PGN."""
 
-import gzip
-
-from zerogames.data.formats import GameData, RecordWriter, text_writer
-from zerogames.data.record import GameRecord
-from zerogames.game import Game
 from zerogames_chess.data.chunks import ChunkFormat, write_chunk
 from zerogames_chess.data.pgn import PgnFormat
 
-__all__ = ["ChunkFormat", "PgnFormat", "game_data", "write_chunk"]
-
-
-def game_data(game: Game) -> GameData:
-    """Return the files of chess: PGN, and Lc0's chunks, which are written in version 6."""
-    from zerogames_chess.pgn import read_pgn, write_pgn  # it imports this package
-
-    return GameData(
-        formats=(ChunkFormat(), PgnFormat()),
-        readers={"pgn": read_pgn},
-        writers={
-            "pgn": text_writer(".pgn", write_pgn),
-            "lc0": RecordWriter(suffix=".gz", write=_packed_chunk, one_per_file=True),
-        },
-    )
-
-
-def _packed_chunk(record: GameRecord) -> bytes:
-    return gzip.compress(write_chunk(record), compresslevel=6, mtime=0)
+__all__ = ["ChunkFormat", "PgnFormat", "write_chunk"]
