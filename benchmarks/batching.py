@@ -47,15 +47,14 @@ def random_opening(game: Game, rng: np.random.Generator, plies: int) -> State:
             return state
 
 
-def play(
-    game: Game, evaluator: Evaluator, *, pairs: int, nodes: int, batch: int, plies: int, seed: int
-) -> Pentanomial:
+def play(game: Game, evaluator: Evaluator, options: argparse.Namespace) -> Pentanomial:
     """Play all games at once and count the pairs, seen by the batched player."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(options.seed)
+    nodes = options.nodes
     settings = search_preset("engine", simulations=nodes, early_stop=False, cache_mebibytes=4)
     matches = []
-    for _ in range(pairs):
-        opening = random_opening(game, rng, plies)
+    for _ in range(options.pairs):
+        opening = random_opening(game, rng, options.plies)
         for colour in (0, 1):
             searches = [new_search(game, settings, state=opening) for _ in range(2)]
             matches.append(Match(opening, colour, searches))
@@ -63,7 +62,7 @@ def play(
     while live:
         waiting, rows = [], []
         for match in live:
-            size = batch if match.state.to_play == match.batched else 1
+            size = options.batch if match.state.to_play == match.batched else 1
             planes = match.search.collect(size)
             if len(planes):
                 waiting.append((match, len(planes)))
@@ -110,15 +109,7 @@ def main() -> None:
             net = Path(folder) / "net.safetensors"
             save_net(net, build_model(game.parse_net(name), game, seed=options.seed))
         evaluator = open_evaluator(game, net=net, threads=2)
-        pairs = play(
-            game,
-            evaluator,
-            pairs=options.pairs,
-            nodes=options.nodes,
-            batch=options.batch,
-            plies=options.plies,
-            seed=options.seed,
-        )
+        pairs = play(game, evaluator, options)
     estimate = estimate_elo(pairs)
     line = {
         "name": f"batch {options.batch} against batch 1, {game.spec.identity} {name}",

@@ -83,8 +83,7 @@ def bench_perft() -> None:
         f"chess perft({DEPTH})",
         ours,
         unit="nodes/s",
-        peer=f"Stockfish go perft {DEPTH}",
-        peer_rates=theirs,
+        peer=(f"Stockfish go perft {DEPTH}", theirs),
         target=1.0,
     )
 
@@ -119,8 +118,7 @@ def bench_games() -> None:
         rates,
         unit="moves/s",
         seed=SEED,
-        peer="python-chess",
-        peer_rates=peer_rates,
+        peer=("python-chess", peer_rates),
         target=3.0 * OPENSPIEL_GAMES,
     )
 
@@ -192,8 +190,7 @@ def bench_planes() -> None:
             rates,
             unit="positions/s",
             seed=SEED,
-            peer="python-chess with NumPy",
-            peer_rates=peer_rates,
+            peer=("python-chess with NumPy", peer_rates),
             target=target,
         )
 

@@ -71,8 +71,10 @@ def chess_benchmarks() -> None:
         "data: Lc0 V6 chunks to shuffled batches of 1024",
         cpu_rate(lambda: batches(folder, game, "lc0-classic")),
         unit="positions per CPU second",
-        peer="numpy, record by record, without checks, shuffling and batches",
-        peer_rates=cpu_rate(lambda: plain_chunks(paths)),
+        peer=(
+            "numpy, record by record, without checks, shuffling and batches",
+            cpu_rate(lambda: plain_chunks(paths)),
+        ),
         target=20_000,
     )
     pgn = next((SHARED / "chess" / "tcec-moves").glob("*.pgn.gz"), None)
@@ -93,8 +95,7 @@ def chess_benchmarks() -> None:
         "data: PGN, moves parsed and replayed",
         cpu_rate(lambda: len(_data.read_pgn(text))),
         unit="games per CPU second",
-        peer="python-chess",
-        peer_rates=cpu_rate(python_chess),
+        peer=("python-chess", cpu_rate(python_chess)),
         target=5_000,
     )
     season = next(iter(sorted((SHARED / "chess" / "tcec").glob("*13*.gz"))))
@@ -131,8 +132,7 @@ def go_benchmarks() -> None:
         "data: SGF to batches, planes golois-21 of 19x19",
         cpu_rate(lambda: batches(sgf, game, "golois-21")),
         unit="positions per CPU second",
-        peer="the encoder alone",
-        peer_rates=cpu_rate(encode),
+        peer=("the encoder alone", cpu_rate(encode)),
     )
 
 

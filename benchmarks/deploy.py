@@ -131,8 +131,7 @@ def bench(net: str, game: Game, options: Options) -> list[tuple[str, ...]]:
                     f"{title}, {form}, batch {batch}, {threads} threads",
                     found,
                     unit="positions/CPU s" if options.cpu_time else "positions/s",
-                    peer=BASE if BASE in rates and form != BASE else None,
-                    peer_rates=rates.get(BASE),
+                    peer=(BASE, rates[BASE]) if BASE in rates and form != BASE else None,
                 )
                 cells[form].append(f"{max(found):,.0f}")
                 if BASE in rates and form != BASE:

@@ -131,8 +131,7 @@ def bench_layer(batch: int, runs: int) -> None:
                     f"depthwise krb 576x8x8, batch {batch}, {name}, {step}",
                     rates,
                     unit="boards/s",
-                    peer=f"torch {peer}",
-                    peer_rates=peer_rates,
+                    peer=(f"torch {peer}", peer_rates),
                     target=2.0 if peer == "masked 5x5" and name == "channels_last" else None,
                 )
 
@@ -189,8 +188,7 @@ def bench_training(batch: int, runs: int) -> None:
         f"training mob_krb_6x96, batch {batch}",
         rates,
         unit="positions/s",
-        peer="torch masked 5x5, channels_last",
-        peer_rates=peer,
+        peer=("torch masked 5x5, channels_last", peer),
         target=1.5,
     )
     pairs = [a / b for a, b in zip(rates, peer, strict=True)]

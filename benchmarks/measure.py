@@ -57,11 +57,10 @@ def report(
     *,
     unit: str,
     seed: int = 0,
-    peer: str | None = None,
-    peer_rates: list[float] | None = None,
+    peer: tuple[str, list[float]] | None = None,
     target: float | None = None,
 ) -> None:
-    """Print the median of `rates` and, if there is a peer, the ratio of the medians."""
+    """Print the median of `rates` and, if there is a peer (name and rates), the medians' ratio."""
     value = statistics.median(rates)
     line: dict[str, object] = {
         "name": name,
@@ -70,10 +69,10 @@ def report(
         "spread": [float(f"{min(rates):.4g}"), float(f"{max(rates):.4g}")],
         "runs": len(rates),
     }
-    if peer is not None and peer_rates:
-        peer_value = statistics.median(peer_rates)
+    if peer is not None:
+        peer_value = statistics.median(peer[1])
         line |= {
-            "peer": peer,
+            "peer": peer[0],
             "peer_value": float(f"{peer_value:.4g}"),
             "ratio": round(value / peer_value, 3),
         }

@@ -172,8 +172,7 @@ def bench_ratio(game: Game, options: Options) -> None:
             f"{kind} of mob_krb_6x96, batch 128",
             rates["native"],
             unit="positions/s",
-            peer="torch masked 5x5, channels_last",
-            peer_rates=rates["naive"],
+            peer=("torch masked 5x5, channels_last", rates["naive"]),
             target=target,
         )
 

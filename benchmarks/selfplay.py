@@ -119,8 +119,7 @@ def main() -> None:
                 f"selfplay {options.game} {name} {threads} threads",
                 sorted(ours),
                 unit="evaluations/s",
-                peer=f"raw evaluator, batch {best}",
-                peer_rates=sorted(raw),
+                peer=(f"raw evaluator, batch {best}", sorted(raw)),
                 target=0.9,
             )
         if not options.skip_ray:
@@ -135,8 +134,7 @@ def main() -> None:
                 f"selfplay {options.game} {name} two Ray workers",
                 two,
                 unit="evaluations/s",
-                peer="one Ray worker",
-                peer_rates=one,
+                peer=("one Ray worker", one),
                 target=1.8,
             )
 

@@ -98,8 +98,7 @@ def measure(identity: str, net: str, *, batch: int, steps: int, runs: int) -> No
             sorted(pipeline_rates),
             unit=f"positions/{unit}",
             seed=SEED,
-            peer="the same loop on a fixed batch",
-            peer_rates=sorted(fixed_rates),
+            peer=("the same loop on a fixed batch", sorted(fixed_rates)),
             target=0.95,
         )
 

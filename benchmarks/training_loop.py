@@ -55,8 +55,7 @@ def main() -> None:
         f"train connect4 {settings.net} {options.workers} Ray workers",
         sorted(actors),
         unit="positions/s",
-        peer="the loop in one process",
-        peer_rates=sorted(here),
+        peer=("the loop in one process", sorted(here)),
         target=0.85,
     )
 

@@ -104,8 +104,7 @@ def measure(
         f"positions evaluated in searches, {label}",
         sorted(searched),
         unit=f"positions/{second}",
-        peer=f"the raw evaluator, batch {raw_batch}",
-        peer_rates=sorted(raw),
+        peer=(f"the raw evaluator, batch {raw_batch}", sorted(raw)),
         target=0.9,
     )
     if lanes:
@@ -113,15 +112,13 @@ def measure(
             f"one session of {threads} threads, raw, {precision}",
             sorted(raw),
             unit=f"positions/{second}",
-            peer=f"{threads} sessions of one thread side by side",
-            peer_rates=sorted(lanes),
+            peer=(f"{threads} sessions of one thread side by side", sorted(lanes)),
         )
     report(
         f"nodes, {label}",
         sorted(nodes),
         unit=f"nodes/{second}",
-        peer="lc0 with the same net on two cores (recorded)",
-        peer_rates=[LC0_NODES_PER_S],
+        peer=("lc0 with the same net on two cores (recorded)", [LC0_NODES_PER_S]),
         target=4.0 if precision == "int8" else 2.0,
     )
 
