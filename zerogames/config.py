@@ -9,8 +9,6 @@ import tomllib
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pydantic
-
 from zerogames.errors import UserError, unknown_name
 
 T = TypeVar("T")
@@ -31,6 +29,8 @@ def make_settings(kind: type[T], given: dict[str, Any], *, base: T | None = None
     """Make settings from nested tables on top of `base`; a wrong key or value is named."""
     _check_keys(kind, given, "")
     merged = merge_tables(to_table(base), given) if base is not None else given
+    import pydantic  # slow to import, and not needed to show the help of a command
+
     try:
         return pydantic.TypeAdapter(kind).validate_python(merged)
     except pydantic.ValidationError as error:

@@ -4,8 +4,6 @@ import dataclasses
 import typing
 from typing import Any
 
-import pydantic
-
 from zerogames.errors import UserError, unknown_name
 
 
@@ -31,6 +29,8 @@ def parse_options(name: str, options_type: type[Any], texts: dict[str, str]) -> 
             raise unknown_name(f"option of {name}", key, fields)
     hints = typing.get_type_hints(options_type)
     values = {fields[key].name: _choice(hints[fields[key].name], texts[key]) for key in texts}
+    import pydantic  # slow to import, and not needed to show the help of a command
+
     try:
         return pydantic.TypeAdapter(options_type).validate_python(values)
     except pydantic.ValidationError as error:

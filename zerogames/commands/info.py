@@ -9,7 +9,6 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from zerogames.commands._records import show_records
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.presets import find_preset
@@ -58,6 +57,8 @@ def info(
         return 0
     path = Path(net) if net else None
     if path is not None and (path.is_dir() or path.suffix == ".parquet"):
+        from zerogames.commands._records import show_records
+
         return show_records(console, path, export)
     if export is not None:
         raise UserError("--export is for game records")
