@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +32,8 @@ class SelfplayResult:
 
     paths: RunPaths
     counts: Counts
-    num_shards: int
-    """Shards that this session has written."""
+    shards: Sequence[Path]
+    """The shards that this session has written."""
     elapsed_s: float
 
 
@@ -96,7 +97,7 @@ def _play(
     return SelfplayResult(
         paths=run.paths,
         counts=players.counts(),
-        num_shards=len(players.shards),
+        shards=players.shards,
         elapsed_s=elapsed_s,
     )
 

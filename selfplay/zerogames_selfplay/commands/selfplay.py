@@ -37,7 +37,7 @@ def play(settings: SelfplaySettings, console: Console) -> int:
     with stop_on_signals(stop), Display(console, line_every_s=_LINE_EVERY_S) as display:
         result = run_selfplay(settings, display=display, stop=stop)
     print_summary(console, result.counts, result.elapsed_s)
-    display.line(f"{result.num_shards} record files in {result.paths.shards}")
+    display.line(f"{len(result.shards)} record files in {result.paths.shards}")
     if stop.is_set():
         display.line("stopped; the same command continues from here")
     display.line(f"next: zerogames info {result.paths.path}")
