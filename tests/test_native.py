@@ -138,23 +138,16 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(
-    channels=st.integers(1, 20),
-    hidden=st.integers(1, 150),
-    out=st.integers(1, 40),
+    widths=st.tuples(st.integers(1, 20), st.integers(1, 150), st.integers(1, 40)),
     relus=st.tuples(st.booleans(), st.booleans()),
     chosen=st.integers(0, 9),
     batch=st.integers(0, 20),
     seed=st.integers(0, 2**32 - 1),
 )
 def test_dense_layers_of_any_size_agree_with_torch(
-    channels: int,
-    hidden: int,
-    out: int,
-    relus: tuple[bool, bool],
-    chosen: int,
-    batch: int,
-    seed: int,
+    widths: tuple[int, int, int], relus: tuple[bool, bool], chosen: int, batch: int, seed: int
 ) -> None:
+    channels, hidden, out = widths
     rng = np.random.default_rng(seed)
     trunk = random_trunk(rng)
     head = rng.normal(size=(channels, 8, 1, 1)).astype(np.float32), *_zeros(channels), True
@@ -184,31 +177,23 @@ def test_dense_layers_of_any_size_agree_with_torch(
 
 @settings(max_examples=40, deadline=None)
 @given(
-    height=st.integers(1, 10),
-    width=st.integers(1, 10),
-    planes=st.integers(1, 5),
-    channels=st.integers(1, 70),
-    inner=st.integers(1, 70),
+    shape=st.tuples(*(st.integers(1, most) for most in (11, 5, 10, 10))),
+    widths=st.tuples(st.integers(1, 70), st.integers(1, 70), st.integers(0, 9)),
     size=st.sampled_from([1, 3]),
-    excited=st.integers(0, 9),
     relu=st.booleans(),
     norm=st.booleans(),
-    batch=st.integers(1, 11),
     seed=st.integers(0, 2**32 - 1),
 )
 def test_blocks_of_any_size_agree_with_torch(
-    height: int,
-    width: int,
-    planes: int,
-    channels: int,
-    inner: int,
+    shape: tuple[int, ...],
+    widths: tuple[int, int, int],
     size: int,
-    excited: int,
     relu: bool,
     norm: bool,
-    batch: int,
     seed: int,
 ) -> None:
+    batch, planes, height, width = shape
+    channels, inner, excited = widths
     rng = np.random.default_rng(seed)
 
     def draw(*shape: int) -> Floats:

@@ -1,5 +1,6 @@
 """Presets: the papers' settings for each of their nets, how files are found, what errors say."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -244,3 +245,20 @@ def test_every_file_is_valid_for_its_command() -> None:
         assert len(found) == 1, path
         settings = preset.settings(kinds[found[0]], command=found[0])
         assert str(getattr(settings, "game", "chess")).partition(":")[0] == path.parent.name
+
+
+def test_documents_name_presets_that_exist() -> None:
+    root = FILES[0].parents[2]
+    documents = [root / "README.md", *root.glob("docs/**/*.md"), *root.glob("games/**/README.md")]
+    named = 0
+    for document in documents:
+        for command, rest in re.findall(
+            r"zerogames ((?:nnue )?[a-z]+) ([^\n`]*)", document.read_text()
+        ):
+            for name in re.findall(r"--preset ([\w.-]+)", rest):
+                if name != "NAME":
+                    of = "pretrain" if command == "compare" else command
+                    game = re.search(r"--game ([\w:=,]+)", rest)
+                    find_preset(name, command=of, game=game[1] if game else None)
+                    named += 1
+    assert named > 10

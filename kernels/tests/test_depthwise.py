@@ -35,20 +35,20 @@ FORMATS = {"nchw": torch.contiguous_format, "channels_last": torch.channels_last
 
 
 def make_case(
-    layer: str, batch: int, channels: int, height: int, width: int, layout: str, seed: int = 0
+    layer: str, shape: tuple[int, int, int, int], layout: str, seed: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[list[tuple[int, int]]]]:
     offsets = group_offsets(LAYERS[layer])
     generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(batch, channels, height, width, generator=generator)
-    weight = torch.randn(channels, len(offsets[0]), generator=generator)
-    bias = torch.randn(channels, generator=generator)
+    x = torch.randn(shape, generator=generator)
+    weight = torch.randn(shape[1], len(offsets[0]), generator=generator)
+    bias = torch.randn(shape[1], generator=generator)
     return x.contiguous(memory_format=FORMATS[layout]), weight, bias, offsets
 
 
 def check_case(
     layer: str, shape: tuple[int, int, int, int], layout: str, *, bias: bool, relu: bool
 ) -> None:
-    x, weight, b, offsets = make_case(layer, *shape, layout)
+    x, weight, b, offsets = make_case(layer, shape, layout)
     inputs = [t.requires_grad_() for t in ([x, weight, b] if bias else [x, weight])]
     expected = reference.slices(x, weight, offsets, b if bias else None, relu=relu)
     y = board_depthwise(x, weight, offsets, b if bias else None, relu=relu)
@@ -70,25 +70,20 @@ def check_case(
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(
     layer=st.sampled_from(sorted(LAYERS.keys() - {"single taps"})),
-    batch=st.integers(0, 5) | st.sampled_from([17, 40]),
-    channels=st.integers(5, 40),
-    height=st.integers(2, 13),
-    width=st.integers(2, 13),
+    shape=st.tuples(
+        st.integers(0, 5) | st.sampled_from([17, 40]),
+        st.integers(5, 40),
+        st.integers(2, 13),
+        st.integers(2, 13),
+    ),
     layout=st.sampled_from(sorted(FORMATS)),
     bias=st.booleans(),
     relu=st.booleans(),
 )
 def test_values_and_gradients_equal_the_slices(
-    layer: str,
-    batch: int,
-    channels: int,
-    height: int,
-    width: int,
-    layout: str,
-    bias: bool,
-    relu: bool,
+    layer: str, shape: tuple[int, int, int, int], layout: str, bias: bool, relu: bool
 ) -> None:
-    check_case(layer, (batch, channels, height, width), layout, bias=bias, relu=relu)
+    check_case(layer, shape, layout, bias=bias, relu=relu)
 
 
 @pytest.mark.parametrize("layout", FORMATS)
@@ -115,7 +110,7 @@ def test_groups_of_whole_and_partial_registers(channels: int, layout: str) -> No
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("relu", [True, False])
 def test_bfloat16_boards_round_only_what_they_give(layer: str, layout: str, relu: bool) -> None:
-    x, weight, bias, offsets = make_case(layer, 3, 77, 8, 5, layout)
+    x, weight, bias, offsets = make_case(layer, (3, 77, 8, 5), layout)
     half, plain = x.bfloat16(), x.bfloat16().float()
     results = []
     for board in (half, plain):
@@ -133,14 +128,14 @@ def test_bfloat16_boards_round_only_what_they_give(layer: str, layout: str, relu
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_dense_form_equals_the_slices(layer: str) -> None:
-    x, weight, bias, offsets = make_case(layer, 3, 26, 8, 8, "nchw")
+    x, weight, bias, offsets = make_case(layer, (3, 26, 8, 8), "nchw")
     expected = reference.slices(x, weight, offsets, bias, relu=True)
     y = reference.dense(x, weight, offsets, bias, relu=True)
     torch.testing.assert_close(y, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_other_layouts_are_copied_not_misread() -> None:
-    x, weight, _, offsets = make_case("krb", 4, 9, 8, 8, "nchw")
+    x, weight, _, offsets = make_case("krb", (4, 9, 8, 8), "nchw")
     for other in (
         x.transpose(2, 3),
         x[:, :, ::2],
@@ -160,7 +155,7 @@ def test_other_layouts_are_copied_not_misread() -> None:
 def test_operator_keeps_the_rules_of_torch_library(
     layout: str, relu: bool, dtype: torch.dtype
 ) -> None:
-    x, weight, bias, offsets = make_case("krb", 2, 7, 4, 5, layout)
+    x, weight, bias, offsets = make_case("krb", (2, 7, 4, 5), layout)
     x = x.to(dtype)
     flat = [part for taps in offsets for tap in taps for part in tap]
     for tensor in (x, weight, bias):
@@ -170,7 +165,7 @@ def test_operator_keeps_the_rules_of_torch_library(
 
 
 def test_gradients_by_finite_differences() -> None:
-    x, weight, bias, offsets = make_case("krb", 1, 4, 3, 4, "channels_last")
+    x, weight, bias, offsets = make_case("krb", (1, 4, 3, 4), "channels_last")
     for tensor in (x, weight, bias):
         tensor.requires_grad_()
     # The operator is linear in each input, so large steps lose nothing in single precision.
@@ -185,7 +180,7 @@ def test_gradients_by_finite_differences() -> None:
 
 
 def test_second_derivatives_are_refused() -> None:
-    x, weight, _, offsets = make_case("krb", 1, 4, 3, 4, "nchw")
+    x, weight, _, offsets = make_case("krb", (1, 4, 3, 4), "nchw")
     x.requires_grad_()
     y = board_depthwise(x, weight.requires_grad_(), offsets)
     (grad,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
@@ -194,7 +189,7 @@ def test_second_derivatives_are_refused() -> None:
 
 
 def test_number_of_threads_does_not_change_a_bit() -> None:
-    x, weight, bias, offsets = make_case("krb", 37, 50, 8, 8, "channels_last")
+    x, weight, bias, offsets = make_case("krb", (37, 50, 8, 8), "channels_last")
     inputs = [x.requires_grad_(), weight.requires_grad_(), bias.requires_grad_()]
     before = torch.get_num_threads()
     results = []
@@ -211,13 +206,13 @@ def test_number_of_threads_does_not_change_a_bit() -> None:
 
 
 def test_not_a_number_is_not_hidden_by_the_relu() -> None:
-    x, weight, _, offsets = make_case("3x3", 1, 1, 4, 4, "nchw")
+    x, weight, _, offsets = make_case("3x3", (1, 1, 4, 4), "nchw")
     x[0, 0, 0, 0] = float("nan")
     assert board_depthwise(x, weight, offsets, relu=True).isnan().any()
 
 
 def test_wrong_shapes_and_types_are_named() -> None:
-    x, weight, bias, offsets = make_case("krb", 1, 6, 4, 4, "nchw")
+    x, weight, bias, offsets = make_case("krb", (1, 6, 4, 4), "nchw")
     with pytest.raises(ValueError, match=r"6 channels with 9 taps need \[6, 9\]"):
         board_depthwise(x, weight[:, :8], offsets)
     with pytest.raises(ValueError, match=r"bias has shape \[5\]"):

@@ -51,10 +51,12 @@ def check_close(fast: list[torch.Tensor], plain: list[torch.Tensor]) -> None:
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
-    batch=st.integers(2, 6) | st.just(40),
-    channels=st.integers(3, 40),
-    height=st.integers(1, 11),
-    width=st.integers(1, 11),
+    shape=st.tuples(
+        st.integers(2, 6) | st.just(40),
+        st.integers(3, 40),
+        st.integers(1, 11),
+        st.integers(1, 11),
+    ),
     layout=st.sampled_from(sorted(FORMATS)),
     gammas=st.tuples(st.booleans(), st.booleans()),
     norm_input=st.booleans(),
@@ -62,23 +64,21 @@ def check_close(fast: list[torch.Tensor], plain: list[torch.Tensor]) -> None:
     seed=st.integers(0, 99),
 )
 def test_depthwise_between_batch_norms_equals_plain_torch(
-    batch: int,
-    channels: int,
-    height: int,
-    width: int,
+    shape: tuple[int, int, int, int],
     layout: str,
     gammas: tuple[bool, bool],
     norm_input: bool,
     mean: float,
     seed: int,
 ) -> None:
+    channels = shape[1]
     torch.manual_seed(seed)  # for the layer's weights
     generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(batch, channels, height, width, generator=generator) + mean * norm_input
+    x = torch.randn(shape, generator=generator) + mean * norm_input
     x = x.contiguous(memory_format=FORMATS[layout]).requires_grad_()
     norms = [make_norm(channels, gamma, generator) for gamma in gammas]
     depthwise = BoardDepthwise(channels, PATTERNS)
-    grad = torch.randn(batch, channels, height, width, generator=generator)
+    grad = torch.randn(shape, generator=generator)
 
     plain_norms = [copy.deepcopy(norm).double() for norm in norms]
     x64 = x.detach().double().requires_grad_()
@@ -122,28 +122,22 @@ def relative_error(a: torch.Tensor, b: torch.Tensor) -> float:
 @pytest.mark.parametrize("layout", FORMATS)
 @pytest.mark.parametrize("norm_input", [True, False])
 @pytest.mark.parametrize(
-    ("patterns", "batch", "channels", "height", "width"),
+    ("patterns", "shape"),
     [
-        (PATTERNS, 3, 5, 8, 8),
-        (PATTERNS, 40, 71, 8, 8),
-        ([KNIGHT], 7, 33, 5, 9),
-        ([square_pattern(3)], 17, 48, 6, 7),
-        ([square_pattern(5)], 2, 40, 19, 19),
-        ([random_pattern(seed, taps=7) for seed in range(3)], 9, 256, 3, 4),
+        (PATTERNS, (3, 5, 8, 8)),
+        (PATTERNS, (40, 71, 8, 8)),
+        ([KNIGHT], (7, 33, 5, 9)),
+        ([square_pattern(3)], (17, 48, 6, 7)),
+        ([square_pattern(5)], (2, 40, 19, 19)),
+        ([random_pattern(seed, taps=7) for seed in range(3)], (9, 256, 3, 4)),
     ],
 )
 def test_bfloat16_boards_differ_from_float32_by_their_rounding(
-    patterns: list[Pattern],
-    batch: int,
-    channels: int,
-    height: int,
-    width: int,
-    norm_input: bool,
-    layout: str,
+    patterns: list[Pattern], shape: tuple[int, int, int, int], norm_input: bool, layout: str
 ) -> None:
+    channels = shape[1]
     generator = torch.Generator().manual_seed(channels)
     torch.manual_seed(channels)
-    shape = (batch, channels, height, width)
     x = (torch.randn(shape, generator=generator) + 1).contiguous(memory_format=FORMATS[layout])
     half, plain = (t.requires_grad_() for t in (x.bfloat16(), x.bfloat16().float()))
     norms = [make_norm(channels, gamma, generator) for gamma in (False, True)]

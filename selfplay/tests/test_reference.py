@@ -168,13 +168,16 @@ def random_position(game, rng: np.random.Generator, plies: int) -> State:
 
 @pytest.mark.parametrize("name", ["connect4", "othello:size=6"])
 @pytest.mark.parametrize("algorithm", ["puct", "gumbel"])
-@given(seed=st.integers(0, 2**32), plies=st.integers(0, 24), simulations=st.integers(1, 90))
+@given(
+    position=st.tuples(st.integers(0, 2**32), st.integers(0, 24)), simulations=st.integers(1, 90)
+)
 @settings(
     max_examples=12,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_equals_the_plain_search(run, tiny_net, name, algorithm, seed, plies, simulations) -> None:
+def test_equals_the_plain_search(run, tiny_net, name, algorithm, position, simulations) -> None:
+    seed, plies = position
     game = get_game(name)
     encoding = next(iter(game.encodings))
     evaluate = tiny_net(game.spec.action_size, seed % 1000)

@@ -169,11 +169,10 @@ def gumbel_order(search: Search, net, noise, simulations: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("simulations", "considered", "order", "visits", "values", "target", "move"),
+    ("limits", "order", "visits", "values", "target", "move"),
     [
         (
-            8,
-            4,
+            (8, 4),
             "02132002",
             [3, 1, 3, 1],
             [-0.02, -0.34, -0.063333, -0.07],
@@ -181,8 +180,7 @@ def gumbel_order(search: Search, net, noise, simulations: int) -> list[int]:
             0,
         ),
         (
-            16,
-            4,
+            (16, 4),
             "0213203102020202",
             [6, 2, 6, 2],
             [-0.073333, -0.12, -0.115, -0.07],
@@ -190,8 +188,7 @@ def gumbel_order(search: Search, net, noise, simulations: int) -> list[int]:
             0,
         ),
         (
-            8,
-            2,
+            (8, 2),
             "02200202",
             [4, 0, 4, 0],
             [-0.105, np.nan, -0.1725, np.nan],
@@ -199,8 +196,7 @@ def gumbel_order(search: Search, net, noise, simulations: int) -> list[int]:
             0,
         ),
         (
-            20,
-            3,
+            (20, 3),
             "02120102102020202202",
             [8, 3, 9, 0],
             [-0.1125, -0.17, -0.008889, np.nan],
@@ -209,7 +205,8 @@ def gumbel_order(search: Search, net, noise, simulations: int) -> list[int]:
         ),
     ],
 )
-def test_gumbel_on_the_tree(simulations, considered, order, visits, values, target, move) -> None:
+def test_gumbel_on_the_tree(limits, order, visits, values, target, move) -> None:
+    simulations, considered = limits
     settings = SearchSettings(algorithm="gumbel", gumbel_considered=considered)
     search = tree_search(settings)
     assert gumbel_order(search, tree_net, NOISE, simulations) == [int(c) for c in order]
