@@ -30,7 +30,7 @@ _NAMED = re.compile(r"([^=:/?]+)=(.+)", re.DOTALL)
 
 
 class PlayerFault(Exception):
-    """A player broke down or broke the rules: it loses the game, the match goes on."""
+    """A player crashed or broke the rules: it loses the game, and the match continues."""
 
     def __init__(self, kind: str, detail: str = "") -> None:
         super().__init__(f"{kind}: {detail}" if detail else kind)

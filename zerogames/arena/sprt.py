@@ -80,7 +80,7 @@ class Sprt:
         return _llr(counts, results.values, self.elo0 * factor, self.elo1 * factor, _fit_to_t_value)
 
     def verdict(self, results: Distribution) -> Verdict | None:
-        """What is accepted, or None while the test goes on."""
+        """The hypothesis that is accepted, or None while the test continues."""
         lower, upper = self.bounds
         llr = self.llr(results)
         return "H1" if llr >= upper else "H0" if llr <= lower else None

@@ -116,7 +116,7 @@ def parse_time_left(settings: TimeSettings, arguments: Sequence[str]) -> TimeLef
 
 
 def moves_left(area: int, stones: int, *, with_increment: bool = False) -> float:
-    """Own moves that a game with so many stones on the board may still have."""
+    """Estimate the own moves still to come with this many stones on the board."""
     if with_increment:
         return max(0.75 * area + 15 - stones, 0.10 * area + 20) / 2
     return max(0.95 * area + 20 - stones, 0.15 * area + 30) / 2

@@ -38,7 +38,7 @@ _GENMOVE_ANALYZE = {
 
 
 class GtpSession:
-    """Answers line by line; only an analysis goes on by itself, until the next line comes."""
+    """Answers line by line; only an analysis runs on its own until the next line comes."""
 
     def __init__(self, table: Table, *, output: TextIO, name: str = "zerogames") -> None:
         self._table = table
