@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from zerogames.nets.published import PublishedTable
     from zerogames.nets.spec import NetSpec
 
-PLAYERS = 2
-
 
 @dataclass(frozen=True, kw_only=True)
 class GameSpec:

@@ -213,8 +213,3 @@ def pair_of(first: float, second: float) -> Pentanomial:
     names = {0.0: "ll", 0.5: "ld", 1.0: "wl", 1.5: "wd", 2.0: "ww"}
     name = "dd" if first == second == 0.5 else names[first + second]
     return Pentanomial(**{name: 1})
-
-
-def players_of(outcomes: Iterable[Outcome]) -> list[str]:
-    """Names in order of appearance."""
-    return list(dict.fromkeys(name for game in outcomes for name in (game.first, game.second)))

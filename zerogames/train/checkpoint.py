@@ -97,11 +97,6 @@ def read_checkpoint(
     return model, state, tensors
 
 
-def read_state(folder: Path) -> TrainerState:
-    """Read what a checkpoint says beside its tensors."""
-    return _read_sealed(folder)[0]
-
-
 def _read_sealed(folder: Path) -> tuple[TrainerState, dict[str, str]]:
     path = folder / STATE_NAME
     try:

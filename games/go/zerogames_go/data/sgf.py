@@ -19,7 +19,6 @@ from zerogames_go.sgf import read_sgf
 _TREE = re.compile(rb"\n\s*(?=\(\s*;\s*(?:FF|GM|SZ|CA|AP|PB|PW|RU|KM)\s*\[)")
 _PREDICTED = re.compile(r"PredV:\s*(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")
 _CHANCES = re.compile(r"\s*([01]\.\d+) ([01]\.\d+) ([01]\.\d+) -?\d")
-_GAME_NUMBER = re.compile(r"game (\d+)")
 
 
 class SgfFormat:
