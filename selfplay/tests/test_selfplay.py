@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from zerogames_selfplay import SelfplaySettings, run_selfplay
 from zerogames_selfplay.commands.selfplay import COMMAND
-from zerogames_selfplay.players.share import Share
+from zerogames_selfplay.players.lane import split_games
 
 import zerogames
 from zerogames.cli import main
@@ -19,6 +19,7 @@ from zerogames.command_line import read_arguments
 from zerogames.data import GameRecord
 from zerogames.data.formats import get_game_data
 from zerogames.data.shard import read_shard, shard_paths
+from zerogames.search import PoolGames
 from zerogames.search.settings import PoolSettings, search_preset
 
 
@@ -84,12 +85,12 @@ def test_a_second_start_continues_with_new_games(tmp_path: Path) -> None:
 @pytest.mark.parametrize("games", [1, 2, 7, 100])
 @pytest.mark.parametrize("lanes", [1, 2, 3])
 def test_lanes_share_all_games(games: int, lanes: int) -> None:
-    whole = Share(first=5, step=4, games=games, seed=1)
+    whole = PoolGames(first_game=5, game_step=4, num_games=games, seed=1)
     played = []
     for lane in range(lanes):
-        share = whole.part(lane, lanes)
-        assert share.games is not None
-        played += [share.first + index * share.step for index in range(share.games)]
+        share = split_games(whole, lane, lanes)
+        assert share.num_games is not None
+        played += [share.first_game + index * share.game_step for index in range(share.num_games)]
     assert sorted(played) == [5 + 4 * index for index in range(games)]
 
 

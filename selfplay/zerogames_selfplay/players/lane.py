@@ -3,12 +3,11 @@
 import queue
 import threading
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from zerogames.data import GameRecord
 from zerogames.evaluate import Evaluator
-from zerogames.game import Game, State
+from zerogames.game import Game
 from zerogames.search import (
     Pool,
     PoolGames,
@@ -18,7 +17,6 @@ from zerogames.search import (
     take_finished,
 )
 from zerogames_selfplay.players.counts import Counts
-from zerogames_selfplay.players.share import Share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +26,6 @@ class LaneGroup:
     game: Game
     search: SearchSettings
     pool: PoolSettings
-    starts: Sequence[State]
-    """Start positions; none for the game's own."""
     finished: "queue.SimpleQueue[GameRecord]" = field(default_factory=queue.SimpleQueue)
     """Takes the finished games of all lanes."""
     stop: threading.Event = field(default_factory=threading.Event)
@@ -39,26 +35,20 @@ class LaneGroup:
 
 
 class Lane:
-    """Plays its share of the games until it is done or told to stop."""
+    """Plays its games until they are done or it is told to stop."""
 
-    def __init__(self, group: LaneGroup, evaluator: Evaluator, share: Share) -> None:
+    def __init__(self, group: LaneGroup, evaluator: Evaluator, games: PoolGames) -> None:
         self.error: BaseException | None = None
         self._group = group
         self._evaluator = evaluator
         self._stepping = threading.Lock()
         self._next_evaluator: deque[Evaluator] = deque(maxlen=1)
-        self._share = share
+        self._games = games
         self._pool: Pool = new_pool(
             group.game,
             group.search,
             group.pool,
-            PoolGames(
-                seed=share.seed,
-                starts=group.starts,
-                num_games=share.games,
-                first_game=share.first,
-                game_step=share.step,
-            ),
+            games,
             encoding=evaluator.encoding,
             needs_observation=evaluator.capabilities.needs_observation,
         )
@@ -103,9 +93,9 @@ class Lane:
         """Games in progress."""
         if self._pool.done:
             return 0
-        if self._share.games is None:
+        if self._games.num_games is None:
             return self._pool.capacity
-        return min(self._pool.capacity, self._share.games - self._pool.num_games)
+        return min(self._pool.capacity, self._games.num_games - self._pool.num_games)
 
     def _run(self) -> None:
         playing, stop = self._group.playing, self._group.stop
@@ -127,8 +117,17 @@ class Lane:
         planes = self._pool.collect()
         if len(planes):
             self._pool.apply(*self._evaluator.evaluate(planes))
-        group = self._group
+        group, starts, net = self._group, self._games.starts, self._evaluator.version
         for game in take_finished(self._pool):
-            group.finished.put(
-                game.record(group.game, starts=group.starts, net=self._evaluator.version)
-            )
+            group.finished.put(game.record(group.game, starts=starts, net=net))
+
+
+def split_games(games: PoolGames, index: int, parts: int) -> PoolGames:
+    """Every `parts`-th of the games, from the one at `index` on."""
+    num_games = games.num_games
+    return replace(
+        games,
+        num_games=None if num_games is None else (num_games - index + parts - 1) // parts,
+        first_game=games.first_game + index * games.game_step,
+        game_step=games.game_step * parts,
+    )

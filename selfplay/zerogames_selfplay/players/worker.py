@@ -4,6 +4,7 @@ import os
 import queue
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from zerogames.data import GameRecord
@@ -11,36 +12,31 @@ from zerogames.evaluate import Evaluator, check_precision, open_evaluator
 from zerogames.registry import get_game
 from zerogames.search import PoolGames, new_pool
 from zerogames_selfplay.players.counts import Counts
-from zerogames_selfplay.players.lane import Lane, LaneGroup
+from zerogames_selfplay.players.lane import Lane, LaneGroup, split_games
 from zerogames_selfplay.players.openings import read_openings
 from zerogames_selfplay.players.players import PlayersJob
 from zerogames_selfplay.players.settings import SelfplaySettings
 from zerogames_selfplay.players.shard_writer import ShardWriter
-from zerogames_selfplay.players.share import Share
 
 
 class Worker:
     """Plays games and writes them: the `Players` of one process."""
 
-    def __init__(self, job: PlayersJob, share: Share | None = None) -> None:
-        """Start to play all games of the job's settings, or a share of them."""
+    def __init__(self, job: PlayersJob, games: PoolGames | None = None) -> None:
+        """Start to play all games of the job's settings, or those that are given."""
         settings = job.settings
-        share = share or Share(games=settings.games, seed=job.seed)
         game = get_game(settings.game)
+        games = games or PoolGames(num_games=settings.games, seed=job.seed)
+        games = replace(games, starts=read_openings(settings.openings, game))
         self._settings = settings
         self.restarts = 0
         """Lanes are not replaced: an error in one ends the run."""
         self._games = Counts()
         self._writer = ShardWriter(job.folder, job.prefix, positions=settings.shard_positions)
-        self._group = LaneGroup(
-            game=game,
-            search=settings.search,
-            pool=settings.pool,
-            starts=read_openings(settings.openings, game),
-        )
+        self._group = LaneGroup(game=game, search=settings.search, pool=settings.pool)
         num_lanes = settings.lanes or os.cpu_count() or 1
         self._lanes = [
-            Lane(self._group, self._open_evaluator(job.net), share.part(lane, num_lanes))
+            Lane(self._group, self._open_evaluator(job.net), split_games(games, lane, num_lanes))
             for lane in range(num_lanes)
         ]
         self._group.playing.set()

@@ -19,10 +19,11 @@ from typing import Any
 import ray
 
 from zerogames.data.shard import read_shard
+from zerogames.search import PoolGames
 from zerogames_selfplay.players.counts import Counts
+from zerogames_selfplay.players.lane import split_games
 from zerogames_selfplay.players.players import PlayersJob
 from zerogames_selfplay.players.seeds import derive_seed
-from zerogames_selfplay.players.share import Share
 from zerogames_selfplay.players.worker import Worker
 from zerogames_selfplay.ray.connection import RayConnection
 from zerogames_selfplay.ray.supervised_actor import ActorDied, SupervisedActor
@@ -43,18 +44,18 @@ class WorkerReport:
 class SelfplayActor:
     """The remote side: a worker with one lane unless the settings say more."""
 
-    def __init__(self, job: PlayersJob, share: Share, net: bytes | None) -> None:
+    def __init__(self, job: PlayersJob, games: PoolGames, net: bytes | None) -> None:
         lanes = job.settings.lanes or 1
         settings = dataclasses.replace(job.settings, lanes=lanes)
         self._job = dataclasses.replace(job, settings=settings)
-        self._share = share
+        self._games = games
         self._net = net
 
     @cached_property
     def _worker(self) -> Worker:
         # Not made in __init__, so that its errors are those of a call.
         with _net_file(self._net) as path:
-            return Worker(dataclasses.replace(self._job, net=path), self._share)
+            return Worker(dataclasses.replace(self._job, net=path), self._games)
 
     def run(self, seconds: float) -> WorkerReport:
         """Report after a while; the lanes never pause between calls."""
@@ -102,10 +103,10 @@ def _net_file(net: bytes | None) -> Iterator[Path | None]:
 
 @dataclass(kw_only=True)
 class _RemoteWorker:
-    """A worker of the run, with all actors that have played its share."""
+    """A worker of the run, with all actors that have played its games."""
 
     actor: SupervisedActor
-    share: Share
+    games: PoolGames
     """The games that the present actor began with."""
     prefix: str = ""
     """The prefix of the present actor's shards."""
@@ -130,22 +131,22 @@ class RayPlayers:
         # The net travels once to each node.
         self._net = ray.put(None if job.net is None else job.net.read_bytes())
         self._remote = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(SelfplayActor)
-        whole = Share(games=settings.games, seed=job.seed)
+        whole = PoolGames(num_games=settings.games, seed=job.seed)
         self._workers = [
             self._new_worker(index, whole, num_workers) for index in range(num_workers)
         ]
         self._run_all()
 
-    def _new_worker(self, index: int, whole: Share, num_workers: int) -> _RemoteWorker:
+    def _new_worker(self, index: int, whole: PoolGames, num_workers: int) -> _RemoteWorker:
         def make(restarts: int) -> Any:
             seed = derive_seed(whole.seed, restarts)
             worker.prefix = f"{self._job.prefix}-w{index:03d}-{restarts:03d}"
             job = dataclasses.replace(self._job, prefix=worker.prefix)
-            share = dataclasses.replace(worker.share, seed=seed)
-            return self._remote.remote(job, share, self._net)
+            games = dataclasses.replace(worker.games, seed=seed)
+            return self._remote.remote(job, games, self._net)
 
         actor = SupervisedActor(f"worker {index}", make)
-        worker = _RemoteWorker(actor=actor, share=whole.part(index, num_workers))
+        worker = _RemoteWorker(actor=actor, games=split_games(whole, index, num_workers))
         return worker
 
     def _run_all(self) -> None:
@@ -160,7 +161,7 @@ class RayPlayers:
 
     @property
     def running(self) -> bool:
-        """False once every worker has played its share."""
+        """False once every worker has played its games."""
         return not all(worker.done for worker in self._workers)
 
     @property
@@ -216,12 +217,14 @@ class RayPlayers:
             worker.actor.note_progress()
         settings = self._job.settings
         in_flight = settings.pool.parallel_games * (settings.lanes or 1)
-        games = None if worker.share.games is None else worker.share.games - left.games
-        left.dropped += in_flight if games is None else min(in_flight, games)
+        num_games = worker.games.num_games
+        if num_games is not None:
+            num_games -= left.games
+        left.dropped += in_flight if num_games is None else min(in_flight, num_games)
         self._past.add(left)
-        worker.share = dataclasses.replace(worker.share, games=games)
+        worker.games = dataclasses.replace(worker.games, num_games=num_games)
         worker.report = None
-        worker.done = games is not None and games <= 0
+        worker.done = num_games is not None and num_games <= 0
 
     def _report_all(self, method: str) -> None:
         """Call a method that reports on all living actors; it replaces their present call."""
