@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zerogames.errors import UserError, unknown_name
+from zerogames.errors import UserError, first_problem, unknown_name
 
 T = TypeVar("T")
 
@@ -25,19 +25,16 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: {error}") from None
 
 
-def make_settings(kind: type[T], given: dict[str, Any], *, base: T | None = None) -> T:
-    """Make settings from nested tables on top of `base`; a wrong key or value is named."""
+def make_settings(kind: type[T], given: dict[str, Any]) -> T:
+    """Make settings from nested tables; a wrong key or value is named."""
     _check_keys(kind, given, "")
-    merged = merge_tables(to_table(base), given) if base is not None else given
     import pydantic  # slow to import, and not needed to show the help of a command
 
     try:
-        return pydantic.TypeAdapter(kind).validate_python(merged)
+        return pydantic.TypeAdapter(kind).validate_python(given)
     except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        raise UserError(f"{where}: {message} (given {first['input']!r:.60})") from None
+        value = error.errors()[0]["input"]
+        raise UserError(f"{first_problem(error)} (given {value!r:.60})") from None
 
 
 def to_table(settings: Any) -> dict[str, Any]:

@@ -2,6 +2,10 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class UserError(ValueError):
@@ -18,3 +22,10 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
     close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     hint = f"did you mean '{close[0]}'? " if close else ""
     return UserError(f"unknown {kind} '{name}'; {hint}known: {', '.join(names) or 'none'}")
+
+
+def first_problem(error: "ValidationError", *, whole: str = "") -> str:
+    """Say where the first refused value is (in the `whole`, if nowhere else), and what is wrong."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(map(str, first["loc"])) or whole
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}"

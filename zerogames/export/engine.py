@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 
 from zerogames.atomic import write_bytes_atomically
 from zerogames.cache import cache_folder
-from zerogames.errors import UserError, unknown_name
+from zerogames.errors import UserError, first_problem, unknown_name
 from zerogames.export.board_op import KIND, VERSION, board_nodes
 from zerogames.export.names import INPUT_PLANES
 from zerogames.export.request import BatchSizes
@@ -68,9 +68,8 @@ def read_engine(path: Path) -> tuple[bytes, EngineInfo]:
     try:
         info = _INFO.validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "its text"
-        raise UserError(f"{info_path(path)}: wrong at {where}: {first['msg']}") from None
+        found = first_problem(error, whole="its text")
+        raise UserError(f"{info_path(path)}: wrong at {found}") from None
     if info.format != ENGINE_FORMAT or hashlib.sha256(engine).hexdigest() != info.sha256:
         raise UserError(f"{info_path(path)} does not describe {path}; export the net again")
     smallest, best, largest = info.batch

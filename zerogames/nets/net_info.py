@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 from safetensors import SafetensorError, safe_open
 
-from zerogames.errors import UserError
+from zerogames.errors import UserError, first_problem
 
 FORMAT = 1
 METADATA_KEY = "zerogames"
@@ -101,9 +101,8 @@ def _parse_info(path: Path, metadata: Mapping[str, str] | None) -> NetInfo:
     try:
         info = _INFO.validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "metadata"
-        raise UserError(f"{path}: its description is wrong at {where}: {first['msg']}") from None
+        found = first_problem(error, whole="metadata")
+        raise UserError(f"{path}: its description is wrong at {found}") from None
     if info.format != FORMAT:
         raise UserError(f"{path} has format {info.format}; this version reads format {FORMAT}")
     return info

@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from zerogames.errors import UserError
+from zerogames.errors import UserError, first_problem
 from zerogames.game import Game
 from zerogames.nets import Model, load_net, save_net
 from zerogames.train.settings import TrainerSettings
@@ -116,9 +116,7 @@ def _read_sealed(folder: Path) -> tuple[TrainerState, dict[str, str]]:
             f"{folder} is no checkpoint: {STATE_NAME}: {error.strerror}"
         ) from None
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UserError(f"{folder}: {STATE_NAME} is wrong at {where}: {first['msg']}") from None
+        raise UserError(f"{folder}: {STATE_NAME} is wrong at {first_problem(error)}") from None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, UserError):
             raise
