@@ -177,6 +177,13 @@ def test_mistakes_are_one_line(
     assert "\n" not in str(error.value)
 
 
+def test_an_option_that_a_command_lacks_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("--out", "--game"):
+        with pytest.raises(SystemExit):
+            main(["uci", option, "x"])
+        assert option in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -25,7 +25,7 @@ class Command(Generic[T]):
     description: str
     default_presets: tuple[str, ...] = ()
     """The first of these that the game has is taken if none is named."""
-    earlier: Callable[[T], T | None] = lambda asked: None
+    earlier: Callable[[T], T | None] | None = None
     """The settings of the run in the folder that the settings ask for, which is continued."""
     limits: tuple[str, ...] = ()
     """Settings that end a run. One of them on the command line replaces all of the preset's."""
@@ -48,7 +48,10 @@ def read_arguments(command: Command[T], argv: Sequence[str]) -> T:
         early += ["search.preset", "simulations"]
     given, rest = _take_options(argv, early)
     also, _ = _take_options(rest, ("net", "out"))
-    preset = _find_preset(command, given)
+    preset = None
+    if "preset" in given:
+        game = given.get("game") or _game(command.settings())
+        preset = find_preset(given["preset"], command=command.name, game=game)
     defaults = _defaults(command, preset, given | also)
     names = {argument.partition("=")[0].removeprefix("--") for argument in rest}
     if not names.isdisjoint(command.limits):
@@ -71,25 +74,18 @@ def _game(settings: object) -> str | None:
     return getattr(settings, "game", None)
 
 
-def _find_preset(command: Command[T], given: dict[str, str]) -> Preset | None:
-    """The preset that is named, or the game's default one where no run is continued."""
-    game = given.get("game") or _game(command.settings())
-    if "preset" in given:
-        return find_preset(given["preset"], command=command.name, game=game)
-    return None
-
-
 def _defaults(command: Command[T], preset: Preset | None, given: dict[str, str]) -> T:
     """What the command line changes: a preset, or what the run was started with."""
     game = given.get("game")
     plain = command.settings()
     if game is not None:
         plain = _change(plain, game=game)
-    if preset is None:
+    if preset is None and command.earlier is not None:
         asked = _change(plain, out=Path(given["out"])) if "out" in given else plain
         earlier = command.earlier(asked)
         if earlier is not None and game in (None, _game(earlier)):
             return _change(earlier, out=getattr(asked, "out", None))
+    if preset is None:
         preset = default_preset(command.default_presets, command=command.name, game=_game(plain))
     if preset is None:
         return plain
