@@ -1,3 +1,4 @@
+import os
 import shutil
 import subprocess
 import sys
@@ -66,14 +67,19 @@ raise SystemExit(main(["games"]))
 """
 
 
+def install_plugin(name: str, folder: Path) -> None:
+    """Build the plugin below `tests` and install it into `folder / "site"`."""
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    source = shutil.copytree(ROOT / "tests" / name, folder / "source")
+    subprocess.run(
+        [*install, "--no-build-isolation", "--target", folder / "site", source], check=True
+    )
+
+
 @pytest.mark.parametrize("name", ["tictactoe", pytest.param("nim", marks=pytest.mark.slow)])
 def test_a_plugin_is_installed_and_discovered(name: str, tmp_path: Path) -> None:
     """The packages of docs/adding_a_game.md, as a third party would install them."""
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-    source = shutil.copytree(ROOT / "tests" / name, tmp_path / "source")
-    subprocess.run(
-        [*install, "--no-build-isolation", "--target", tmp_path / "site", source], check=True
-    )
+    install_plugin(name, tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", CHECK_PLUGIN, name, tmp_path / "site"],
         check=False,
@@ -82,6 +88,30 @@ def test_a_plugin_is_installed_and_discovered(name: str, tmp_path: Path) -> None
     )
     assert done.returncode == 0, done.stderr
     assert name in done.stdout
+
+
+@pytest.mark.slow
+def test_a_native_plugin_plays_and_trains_with_a_pattern_and_a_preset_of_its_own(
+    tmp_path: Path,
+) -> None:
+    """The last steps of docs/adding_a_game.md."""
+    install_plugin("nim", tmp_path)
+    preset = ROOT / "tests" / "nim" / "quick.toml"
+    for command in (
+        "selfplay --game nim --games 40 --simulations 16 --out selfplay",
+        f"train --preset {preset} --out trained",
+        "match trained/net.safetensors@16 random --game nim --games 20",
+    ):
+        done = subprocess.run(
+            [sys.executable, "-W", "error::UserWarning", "-m", "zerogames", *command.split()],
+            check=False,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(tmp_path / "site")},
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "Python" not in done.stderr, "no search falls back to the adapter for Python rules"
 
 
 def test_a_native_game_compiles_against_the_installed_headers(tmp_path: Path) -> None:

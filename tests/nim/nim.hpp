@@ -65,6 +65,12 @@ class Nim {
   void observe(Encoding, std::span<float> planes) const {
     for (int cell = 0; cell < 12; ++cell) planes[cell] = is_legal(cell) ? 1.0F : 0.0F;
   }
+  void pack(Encoding, zerogames::PackedPlanes& packed) const {
+    std::uint64_t bits = 0;
+    for (int cell = 0; cell < 12; ++cell) bits |= std::uint64_t{is_legal(cell)} << cell;
+    packed.bits = {bits};
+    packed.constants = {};
+  }
 
  private:
   std::array<int, 3> heaps_ = {3, 4, 4};
@@ -72,4 +78,4 @@ class Nim {
   int plies_ = 0;
 };
 
-static_assert(zerogames::Game<Nim>);
+static_assert(zerogames::PackedGame<Nim>);

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from zerogames_kernels import Pattern
 
 from zerogames import (
     BaseGame,
@@ -42,6 +43,16 @@ class Nim(BaseGame):
         self.heads = Heads(policy=("dense",), value=("wdl", "scalar"))
         cells = np.arange(12, dtype=np.int32)
         self.symmetries = [Symmetry("identity", cells, cells)]
+
+    @property
+    def patterns(self) -> dict[str, Pattern]:
+        """A heap is a row: `mob_r_2x16` sees the matches beside each other."""
+        return {"r": Pattern("row", tuple((0, step) for step in range(-2, 3)))}
+
+    @property
+    def default_net(self) -> str:
+        """Two blocks of row kernels."""
+        return "mob_r_2x16"
 
     def initial_state(self) -> State:
         """Heaps of 3, 4 and 4."""
