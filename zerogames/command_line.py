@@ -20,7 +20,7 @@ class Command(Generic[T]):
     """What a command reads from its command line, and where its defaults come from."""
 
     name: str
-    """As it is typed after `zerogames`."""
+    """The name as it is typed after `zerogames`."""
     settings: type[T]
     description: str
     default_presets: tuple[str, ...] = ()

@@ -97,7 +97,7 @@ class NetSide:
         self._net = net
         self._settings = search_preset("engine", cache_mebibytes=0)
         self._searches: dict[int, tuple[Search, int]] = {}
-        """By game number: the search, and how many moves of the game it has followed."""
+        """The search of each game by its number, and how many moves of the game it has followed."""
         self._planes = np.empty((0,), np.float32)
 
     def choose(self, games: Sequence[LiveGame]) -> list[int]:

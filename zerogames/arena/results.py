@@ -89,7 +89,7 @@ class Pentanomial:
 
     @property
     def wdl(self) -> Wdl:
-        """The same games one by one."""
+        """The results of the games one by one."""
         return Wdl(
             2 * self.ww + self.wd + self.wl,
             2 * self.dd + self.ld + self.wd,

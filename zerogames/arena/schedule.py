@@ -24,7 +24,7 @@ class Appointment:
 
     @property
     def key(self) -> str:
-        """The same in every run of the same event, so that a finished game is known again."""
+        """A key that is equal in every run of the event, to know finished games again."""
         a, b = self.pairing
         return f"{a} | {b} | {self.round} | {int(self.swapped)}"
 

@@ -119,7 +119,7 @@ def text_writer(suffix: str, write: Callable[[GameRecord], str]) -> RecordWriter
 
 
 EndNumbers = Callable[[State], Mapping[str, NDArray[np.float32]] | None]
-"""From the last position of a game to the numbers of each `EndTarget` by name, `[H * W]` or `[1]`,
+"""Computes from a game's last position the numbers of each `EndTarget` by name, `[H * W]` or `[1]`,
 in the first player's view; None if it was not played to its end."""
 
 
@@ -132,11 +132,11 @@ class GameData:
     readers: Mapping[str, RecordReader] = field(default_factory=dict)
     """Readers of whole files by their ending, e.g. `pgn`."""
     writers: Mapping[str, RecordWriter] = field(default_factory=dict)
-    """By the name users write, e.g. `pgn` or `lc0`; the game's usual one first."""
+    """The writers by the name users write, e.g. `pgn` or `lc0`; the game's usual one first."""
     tags: Callable[[GameHeader], Mapping[str, str]] = pgn_tags
     """The tags of a record, by the names that the usual writer has for them."""
     end: EndNumbers | None = None
-    """For games whose players take turns without exception."""
+    """The end numbers, for games whose players take turns without exception."""
 
 
 def get_game_data(game: Game) -> GameData:

@@ -13,7 +13,7 @@ class GameHeader:
     event: str | None = None
     site: str | None = None
     date: str | None = None
-    """As `YYYY-MM-DD`."""
+    """The date as `YYYY-MM-DD`."""
     round: str | None = None
     control: str | None = None
     """The time control."""

@@ -20,8 +20,8 @@ JUDGED = "judged"
 VALUE_COLUMNS = tuple(
     f"{whose}_{what}" for whose in ("root", "best", "played", "raw") for what in ("q", "d", "m")
 )
-"""Of the root, the best child, the played child and the raw net: q = win - loss in [-1, 1], d the
-probability of a draw, m plies left; side to move's view, NaN where unknown."""
+"""Values of the root, the best child, the played child and the raw net: q = win - loss in [-1, 1],
+d the probability of a draw, m plies left; side to move's view, NaN where unknown."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

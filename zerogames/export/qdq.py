@@ -1,4 +1,4 @@
-"""From a net's ONNX graph to one whose layers compute in int8.
+"""Turning a net's ONNX graph into one whose layers compute in int8.
 
 Weights become int8 with a step for each output channel, activations uint8 with one step for each
 tensor that a layer reads, and one for each channel of what a block adds to the trunk. The graph

@@ -22,7 +22,7 @@ def _games(source: Source) -> Iterator[DataGame]:
 
 
 class ValidationSet:
-    """The same positions each time, packed in memory (about a kilobyte each).
+    """Held-out positions, the same ones each time, packed in memory (about a kilobyte each).
 
     Depends on the data and the settings alone, not on the net's seed. Reading ends when there are
     enough positions, so a huge data set costs no more than a small one.

@@ -25,7 +25,7 @@ class Frame:
     rows: Sequence[Sequence[str]] = ()
     """Names and values in columns, under the title."""
     line: str = ""
-    """The same as one line, for output that is not a terminal; empty for no line."""
+    """The display as one line, for output that is not a terminal; empty for no line."""
 
 
 class Display:

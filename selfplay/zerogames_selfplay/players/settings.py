@@ -30,7 +30,7 @@ class SelfplaySettings:
     forever: bool = False
     """Play until Ctrl-C."""
     seed: int = 1
-    """The same seed, settings and net give the same games."""
+    """The seed; with the same settings and net it gives the same games."""
     evaluator: str = "native"
     """native (our kernels where they are faster, else onnxruntime), onnx, torch, constant or
     random."""

@@ -52,7 +52,7 @@ class UciPosition:
         actions: list[int] = []
         for text in moves:
             if state.result is not None:
-                # The rules ended the game, the user interface did not: go on without its history.
+                # The rules ended the game, the user interface did not: drop its history.
                 start, actions = _without_history(state), []
                 state = start
             if state.result is None:
@@ -91,7 +91,7 @@ class UciPosition:
 
 
 def _without_history(state: State) -> State:
-    """The same board with no repetitions and no moves counted."""
+    """The board without its repetitions and counted moves."""
     fields = state.fen.split()
     fields[4] = "0"
     return State.from_fen(" ".join(fields), state.chess960)

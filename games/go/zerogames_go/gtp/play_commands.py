@@ -118,7 +118,7 @@ class PlayCommands:
         return ""
 
     def _stone_status(self) -> StoneStatus:
-        """By Tromp-Taylor a finished game counts as it stands; everything else is estimated."""
+        """The status of stones: by Tromp-Taylor a finished game counts as it stands."""
         played = self._table.played
         if played.state.result is not None and played.options.rules in COUNTED_AS_THEY_STAND:
             return status_as_it_stands(played.state)

@@ -1,7 +1,7 @@
 """The game on the board: set-up, moves of either colour in any order, undoing.
 
-Rules of the protocol are wider than rules of the game: a colour may move twice, and play may go on
-after two passes. Where that happens a new line of play begins from the position with its history.
+Rules of the protocol are wider than rules of the game: a colour may move twice, and play may
+continue after two passes. There a new line of play begins from the position with its history.
 """
 
 import dataclasses
@@ -114,7 +114,7 @@ class GtpGame:
         self.plies.pop()
 
     def changed(self, options: GoOptions) -> "GtpGame":
-        """The same game by another komi or other rules; raises where they forbid a move of it."""
+        """The game by another komi or other rules; raises where they forbid a move of it."""
         changed = GtpGame(options)
         changed.handicap = self.handicap
         if self.has_setup:
@@ -153,7 +153,7 @@ class GtpGame:
         self.setup = _native.Go.from_sgf(text, self.size, native_rules(self.options))
 
     def copy(self) -> "GtpGame":
-        """The same game, to go on with apart."""
+        """An independent copy of the game."""
         copied = GtpGame(self.options)
         copied.setup, copied.handicap = self.setup, self.handicap
         copied.plies = list(self.plies)

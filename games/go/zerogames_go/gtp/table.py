@@ -67,7 +67,7 @@ class Table:
         self.result = ""
 
     def change(self, **options: object) -> None:
-        """Go on by another komi or other rules."""
+        """Continue by another komi or other rules."""
         self.played = self.played.changed(
             dataclasses.replace(self.played.options, **options)  # type: ignore[arg-type]
         )
