@@ -6,21 +6,26 @@
 - `selfplay`, `training`: whole runs in a folder; `commands` shows them on a terminal.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from zerogames.lazy import import_on_use
 
 if TYPE_CHECKING:
     from zerogames_selfplay.loop.settings import TrainSettings
     from zerogames_selfplay.players.settings import SelfplaySettings
     from zerogames_selfplay.selfplay import SelfplayResult, run_selfplay
     from zerogames_selfplay.training import TrainingResult, run_training
-
-_MODULES = {
-    "loop.settings": ("TrainSettings",),
-    "players.settings": ("SelfplaySettings",),
-    "selfplay": ("SelfplayResult", "run_selfplay"),
-    "training": ("TrainingResult", "run_training"),
-}
+else:
+    # The commands read settings without torch and Ray.
+    __getattr__, __dir__ = import_on_use(
+        __name__,
+        {
+            "loop.settings": ("TrainSettings",),
+            "players.settings": ("SelfplaySettings",),
+            "selfplay": ("SelfplayResult", "run_selfplay"),
+            "training": ("TrainingResult", "run_training"),
+        },
+    )
 
 __all__ = [
     "SelfplayResult",
@@ -30,11 +35,3 @@ __all__ = [
     "run_selfplay",
     "run_training",
 ]
-
-
-def __getattr__(name: str) -> object:
-    # The commands read settings without torch and Ray.
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"zerogames_selfplay.{module}"), name)
-    raise AttributeError(f"module 'zerogames_selfplay' has no attribute '{name}'")

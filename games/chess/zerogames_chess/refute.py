@@ -21,7 +21,6 @@ import tyro
 from rich.console import Console
 
 from zerogames.data.record import JUDGED, SEARCH_KINDS, GameRecord, SearchColumns
-from zerogames.data.shard import read_shard, write_shard
 from zerogames.data.sources import Source
 from zerogames.data.split import is_validation
 from zerogames.errors import UserError
@@ -185,6 +184,8 @@ def _training_games(options: RefuteOptions, source: Source) -> Iterator[GameReco
 
 def _make_chunk(job: _Job) -> ChunkResult:
     """Write the shard of some games; one that is whole is only counted."""
+    from zerogames.data.shard import read_shard, write_shard
+
     options, number, games = job
     path = options.out / f"{number:06d}.parquet"
     if path.exists():

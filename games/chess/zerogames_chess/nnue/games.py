@@ -4,13 +4,14 @@ import gzip
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import chess
-import chess.pgn
 
 from zerogames.errors import UserError
-from zerogames_chess.pgn import RESULTS, MainLine
+
+if TYPE_CHECKING:
+    from zerogames_chess.pgn import MainLine
 
 MAX_PLIES = 2_000
 """Longer games are cut after this many plies."""
@@ -40,8 +41,10 @@ class PlayedGame:
         return found
 
 
-def _is_usable(line: MainLine) -> bool:
+def _is_usable(line: "MainLine") -> bool:
     """Tell whether this is a complete game of standard chess with a result, not abandoned."""
+    from zerogames_chess.pgn import RESULTS
+
     abandoned = "abandon" in line.headers.get("Termination", "").lower()
     standard = line.headers.get("Variant", "Standard").lower() in ("standard", "chess", "normal")
     decided = line.headers.get("Result", "*") in RESULTS
@@ -59,6 +62,10 @@ def open_pgn(path: Path) -> TextIO:
 
 def read_games(path: Path) -> Iterator[PlayedGame]:
     """Yield the usable games of a PGN file; broken games and other variants are skipped."""
+    import chess.pgn
+
+    from zerogames_chess.pgn import RESULTS, MainLine
+
     with open_pgn(path) as stream:
         try:
             while (line := chess.pgn.read_game(stream, Visitor=MainLine)) is not None:
