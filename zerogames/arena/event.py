@@ -1,4 +1,4 @@
-"""What is played: the settings of a match or tournament, as commands and TOML files give them."""
+"""The settings of a match or tournament, as commands and TOML files give them."""
 
 import dataclasses
 import hashlib
@@ -29,44 +29,47 @@ NET_PLACE = "{net}"
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """How every game of an event is played."""
+    """The conditions of every game of an event."""
 
     game: str = "chess"
     """The game with its options, e.g. go:size=9,komi=7."""
     games: Annotated[int, Field(ge=1, le=1_000_000)] = 100
-    """Games for each pairing; two games from one opening are a pair."""
+    """The number of games for each pairing; two games from one opening are a pair."""
     tc: str = ""
-    """Time control: 60+0.6, 40/60+0.6, 1:30+1 (minutes and seconds) or inf."""
+    """The time control: 60+0.6, 40/60+0.6, 1:30+1 (minutes and seconds) or inf; empty for no
+    clock."""
     st: Annotated[float, Field(ge=0, le=1e6)] = 0.0
-    """Seconds for each move; 0 for no such limit."""
+    """The seconds for each move; 0 for no such limit."""
     nodes: Annotated[int, Field(ge=0)] = 0
-    """Nodes for each move; 0 for no such limit."""
+    """The nodes for each move; 0 for no such limit."""
     depth: Annotated[int, Field(ge=0)] = 0
-    """Depth of each search; 0 for no such limit."""
+    """The depth of each search in plies; 0 for no such limit."""
     openings: str = "builtin"
-    """builtin, none, random:N (plies), or a file: EPD, FEN, PGN, SGF."""
+    """The openings: builtin, none, random:N (plies), or a file: EPD, FEN, PGN, SGF."""
     opening_plies: Annotated[int, Field(ge=0)] = 0
-    """Cut opening lines there; 0 leaves them whole."""
+    """The number of plies to which opening lines are cut; 0 leaves them whole."""
     resign: str = ""
-    """MOVES/CENTIPAWNS[/two], e.g. 3/600: a player who is 600 down for 3 own moves in a row
-    resigns."""
+    """When a player resigns, as MOVES/CENTIPAWNS[/two]: 3/600 after 3 own moves in a row at -600 or
+    worse; `two`: the opponent must agree."""
     draw: str = ""
-    """NUMBER/MOVES/CENTIPAWNS, e.g. 34/8/20: from move 34 on, 8 moves in a row within 20 draw."""
+    """When a game is a draw, as NUMBER/MOVES/CENTIPAWNS: 34/8/20 from move 34 on after 8 moves in a
+    row within 20 centipawns."""
     max_plies: Annotated[int, Field(ge=0)] = 0
-    """A longer game is scored as it stands (Go) or drawn; 0 leaves it to the game."""
+    """The number of plies after which a game is scored as it stands (Go) or drawn; 0 takes the
+    game's limit."""
     margin: Annotated[float, Field(ge=0, le=60)] = 0.1
-    """Seconds by which a clock may be overrun."""
+    """The seconds by which a clock may be overrun."""
     patience: Annotated[float, Field(gt=0, le=1e6)] = 120.0
-    """Longest wait for a move, in seconds, where no clock runs."""
+    """The longest wait for a move, in seconds, where no clock runs."""
     seed: int = 0
-    """Decides random openings and players."""
+    """The seed of random openings and players."""
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 1
-    """Games played at the same time."""
+    """The number of games played at the same time."""
     out: str = ""
-    """Folder of the games and the report; the same command continues there."""
+    """The folder of the games and the report; the same command continues there."""
 
     def rules(self) -> Rules:
-        """Limits and adjudication."""
+        """The limits and the adjudication."""
         return Rules(
             control=TimeControl.parse(self.tc),
             move_time_s=self.st or None,
