@@ -32,7 +32,7 @@ class Pool(Protocol):
         wdl: NDArray[np.float32],
         moves_left: NDArray[np.float32] | None = None,
     ) -> None:
-        """Go on with the net's `[B, A]` logits, `[B, 3]` probabilities and `[B]` plies left."""
+        """Complete the batch: `[B, A]` logits, `[B, 3]` probabilities, `[B]` plies left."""
 
     def take_finished(self) -> list[dict[str, object]]:
         """The columns of the games that ended since the last call; see `take_finished`."""

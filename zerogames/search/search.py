@@ -75,7 +75,7 @@ class Search(Protocol):
         """Complete the oldest batch: `[B, A]` logits, `[B, 3]` probabilities, `[B]` plies left."""
 
     def run_constant(self, wdl: tuple[float, float, float] = (0.0, 1.0, 0.0)) -> None:
-        """Search to the end with a net that likes all moves alike and says `wdl` everywhere."""
+        """Search to the end with equal priors and `wdl` as the value of every position."""
 
     def choose(self, temperature: float | None = None) -> int:
         """The action to play; by default at the temperature that the schedule has at this ply."""

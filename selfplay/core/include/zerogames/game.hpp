@@ -35,9 +35,9 @@ concept Game =
       { state.is_legal(action) } -> std::same_as<bool>;
       /// Requires is_legal(action).
       { changing.play(action) } -> std::same_as<void>;
-      /// +1 the first player won, 0 draw, -1 the second player won; empty while the game goes on.
+      /// +1 the first player won, 0 draw, -1 the second player won; empty before its end.
       { state.result() } -> std::same_as<std::optional<float>>;
-      /// Why the game ended, e.g. "checkmate"; empty while the game goes on.
+      /// Why the game ended, e.g. "checkmate"; empty before its end.
       { state.end_reason() } -> std::same_as<std::string_view>;
       /// Equal for equal positions under the game's repetition rule.
       { state.position_key() } -> std::same_as<std::uint64_t>;

@@ -60,7 +60,7 @@ class PythonGame {
   std::uint64_t position_key() const { return get<std::uint64_t>("position_key"); }
   std::uint64_t observation_key() const { return get<std::uint64_t>("observation_key"); }
 
-  /// 0 if the Python game does not tell.
+  /// 0 if the Python game does not know it.
   int plies_since_repetition() const {
     if (!nanobind::hasattr(state_, "plies_since_repetition")) return 0;
     return get<int>("plies_since_repetition");

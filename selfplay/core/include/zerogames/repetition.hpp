@@ -11,7 +11,7 @@
 
 namespace zerogames {
 
-/// A game that tells how long ago its position was there before.
+/// A game that knows how long ago its position occurred before.
 template <class G>
 concept RepeatingGame = Game<G> && requires(const G& state) {
   /// Plies back to the last occurrence of this position; 0 if it is new.

@@ -81,7 +81,7 @@ struct Node {
   float net_value = 0;   ///< the net's own evaluation of this position
   float net_draw = 0;
   float net_moves_left = 0;
-  std::uint16_t in_flight = 0;  ///< descents through here that wait for the net
+  std::uint16_t in_flight = 0;  ///< simulations through here that wait for the net
   std::uint8_t child_capacity_log2 = 0;
   bool expanded = false;
   std::uint16_t cycle = 0;  ///< a draw by repetition: plies since the first occurrence
