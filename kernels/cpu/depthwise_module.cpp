@@ -2,9 +2,11 @@
 // shape, type and memory format `zerogames_kernels.depthwise` has checked.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <memory>
 
 #include "batch_norm.hpp"
@@ -39,16 +41,118 @@ class TypedPlan : public Plan {
   bool bfloat16_;
 };
 
-std::unique_ptr<TypedPlan> make_plan(std::int64_t batch, std::int64_t channels, int height,
-                                     int width, bool channels_last, bool bfloat16,
-                                     const std::vector<std::int64_t>& group_sizes,
+std::unique_ptr<TypedPlan> make_plan(const std::array<std::int64_t, 4>& shape, bool channels_last,
+                                     bool bfloat16, const std::vector<std::int64_t>& group_sizes,
                                      const std::vector<int>& offsets) {
   std::vector<Tap> taps;
   for (std::size_t i = 0; i + 1 < offsets.size(); i += 2) {
     taps.push_back({offsets[i], offsets[i + 1]});
   }
-  const Board board{batch, channels, height, width, channels_last};
+  const auto [batch, channels, height, width] = shape;
+  const Board board{batch, channels, static_cast<int>(height), static_cast<int>(width),
+                    channels_last};
   return std::make_unique<TypedPlan>(board, group_sizes, taps, bfloat16);
+}
+
+/// The tensors of a call by name; those that are not given are absent (null).
+class Tensors {
+ public:
+  explicit Tensors(const nb::kwargs& given) : given_(given) {}
+
+  template <typename Element = float>
+  Element* at(const char* name) {
+    if (!given_.contains(name)) return nullptr;
+    ++num_read_;
+    return reinterpret_cast<Element*>(nb::cast<Address>(given_[name]));
+  }
+  template <typename Element = float>
+  Element* need(const char* name) {
+    if (!given_.contains(name)) throw nb::type_error("a tensor is missing");
+    return at<Element>(name);
+  }
+  void require_all_read() const {
+    if (num_read_ != given_.size()) throw nb::type_error("a tensor has an unknown name");
+  }
+
+ private:
+  const nb::kwargs& given_;
+  std::size_t num_read_ = 0;
+};
+
+void run_forward(const TypedPlan& plan, bool relu, int threads, const nb::kwargs& given) {
+  plan.with_element([&]<typename Element>(Element) {
+    Tensors tensors(given);
+    const ForwardArgs<Element> layer{
+        .x = tensors.need<Element>("x"),
+        .input = {tensors.at("input_scale"), tensors.at("input_shift")},
+        .weight = tensors.need("weight"),
+        .bias = tensors.at("bias"),
+        .relu = relu,
+        .y = tensors.need<Element>("y"),
+        .mean = tensors.at("mean"),
+        .variance = tensors.at("variance")};
+    tensors.require_all_read();
+    const nb::gil_scoped_release released;
+    depthwise_forward<Element>(plan, layer, threads);
+  });
+}
+
+void run_backward(const TypedPlan& plan, int threads, const nb::kwargs& given) {
+  plan.with_element([&]<typename Element>(Element) {
+    Tensors tensors(given);
+    const BackwardArgs<Element> layer{
+        .grad = tensors.need<Element>("grad"),
+        .y = tensors.at<Element>("y"),
+        .output = {tensors.at("output_scale"), tensors.at("output_shift")},
+        .a = tensors.at("a"),
+        .b = tensors.at("b"),
+        .d = tensors.at("d"),
+        .y_mean = tensors.at("y_mean"),
+        .x = tensors.need<Element>("x"),
+        .input = {tensors.at("input_scale"), tensors.at("input_shift")},
+        .x_mean = tensors.at("x_mean"),
+        .weight = tensors.need("weight"),
+        .grad_x = tensors.at<Element>("grad_x"),
+        .grad_weight = tensors.at("grad_weight"),
+        .grad_bias = tensors.at("grad_bias"),
+        .input_sums = tensors.at("input_sums")};
+    tensors.require_all_read();
+    const nb::gil_scoped_release released;
+    depthwise_backward<Element>(plan, layer, threads);
+  });
+}
+
+/// The gradient behind a batch norm and an optional ReLU, from the tensors both passes have.
+template <typename Element>
+NormGradient<Element> read_norm(Tensors& tensors, bool relu) {
+  return {tensors.need<Element>("grad"),
+          tensors.need<Element>("x"),
+          {tensors.at("scale"), tensors.at("shift")},
+          relu,
+          tensors.need("mean")};
+}
+
+void run_gradient_sums(const TypedPlan& plan, bool relu, int threads, const nb::kwargs& given) {
+  plan.with_element([&]<typename Element>(Element) {
+    Tensors tensors(given);
+    const auto norm = read_norm<Element>(tensors, relu);
+    auto* const sums = tensors.need("sums");
+    tensors.require_all_read();
+    const nb::gil_scoped_release released;
+    gradient_sums<Element>(plan, norm, sums, threads);
+  });
+}
+
+void run_gradient_apply(const TypedPlan& plan, bool relu, int threads, const nb::kwargs& given) {
+  plan.with_element([&]<typename Element>(Element) {
+    Tensors tensors(given);
+    const auto norm = read_norm<Element>(tensors, relu);
+    const InputGradient terms{tensors.need("a"), tensors.need("b"), tensors.need("d")};
+    auto* const grad_x = tensors.need<Element>("grad_x");
+    tensors.require_all_read();
+    const nb::gil_scoped_release released;
+    gradient_apply<Element>(plan, norm, terms, grad_x, threads);
+  });
 }
 
 }  // namespace
@@ -58,60 +162,15 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
   nb::set_leak_warnings(false);
   m.attr("lanes") = kLanes;
   nb::class_<TypedPlan>(m, "Plan")
-      .def(nb::new_(&make_plan), "batch"_a, "channels"_a, "height"_a, "width"_a, "channels_last"_a,
-           "bfloat16"_a, "group_sizes"_a, "offsets"_a)
-      .def(
-          "depthwise_forward",
-          [](const TypedPlan& plan, Address x, Address input_scale, Address input_shift,
-             Address weight, Address bias, bool relu, Address y, Address mean, Address variance,
-             int threads) {
-            plan.with_element([=, &plan]<typename Element>(Element) {
-              depthwise_forward<Element>(plan,
-                                         {.x = at<Element>(x),
-                                          .input = {at(input_scale), at(input_shift)},
-                                          .weight = at(weight),
-                                          .bias = at(bias),
-                                          .relu = relu,
-                                          .y = at<Element>(y),
-                                          .mean = at(mean),
-                                          .variance = at(variance)},
-                                         threads);
-            });
-          },
-          nb::kw_only(), "x"_a, "input_scale"_a = 0, "input_shift"_a = 0, "weight"_a, "bias"_a = 0,
-          "relu"_a = false, "y"_a, "mean"_a = 0, "variance"_a = 0, "threads"_a = 1,
-          nb::call_guard<nb::gil_scoped_release>())
-      .def(
-          "depthwise_backward",
-          [](const TypedPlan& plan, Address grad, Address y, Address output_scale,
-             Address output_shift, Address a, Address b, Address d, Address y_mean, Address x,
-             Address input_scale, Address input_shift, Address x_mean, Address weight,
-             Address grad_x, Address grad_weight, Address grad_bias, Address input_sums,
-             int threads) {
-            plan.with_element([=, &plan]<typename Element>(Element) {
-              depthwise_backward<Element>(plan,
-                                          {.grad = at<Element>(grad),
-                                           .y = at<Element>(y),
-                                           .output = {at(output_scale), at(output_shift)},
-                                           .a = at(a),
-                                           .b = at(b),
-                                           .d = at(d),
-                                           .y_mean = at(y_mean),
-                                           .x = at<Element>(x),
-                                           .input = {at(input_scale), at(input_shift)},
-                                           .x_mean = at(x_mean),
-                                           .weight = at(weight),
-                                           .grad_x = at<Element>(grad_x),
-                                           .grad_weight = at(grad_weight),
-                                           .grad_bias = at(grad_bias),
-                                           .input_sums = at(input_sums)},
-                                          threads);
-            });
-          },
-          nb::kw_only(), "grad"_a, "y"_a = 0, "output_scale"_a = 0, "output_shift"_a = 0, "a"_a = 0,
-          "b"_a = 0, "d"_a = 0, "y_mean"_a = 0, "x"_a, "input_scale"_a = 0, "input_shift"_a = 0,
-          "x_mean"_a = 0, "weight"_a, "grad_x"_a = 0, "grad_weight"_a = 0, "grad_bias"_a = 0,
-          "input_sums"_a = 0, "threads"_a = 1, nb::call_guard<nb::gil_scoped_release>())
+      .def(nb::new_(&make_plan), "shape"_a, "channels_last"_a, "bfloat16"_a, "group_sizes"_a,
+           "offsets"_a)
+      .def("depthwise_forward", &run_forward, nb::kw_only(), "relu"_a = false, "threads"_a = 1,
+           "tensors"_a)
+      .def("depthwise_backward", &run_backward, nb::kw_only(), "threads"_a = 1, "tensors"_a)
+      .def("gradient_sums", &run_gradient_sums, nb::kw_only(), "relu"_a, "threads"_a = 1,
+           "tensors"_a)
+      .def("gradient_apply", &run_gradient_apply, nb::kw_only(), "relu"_a, "threads"_a = 1,
+           "tensors"_a)
       .def(
           "moments",
           [](const TypedPlan& plan, Address x, Address mean, Address variance, int threads) {
@@ -131,30 +190,5 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
             });
           },
           nb::kw_only(), "x"_a, "scale"_a, "shift"_a, "relu"_a, "y"_a, "threads"_a = 1,
-          nb::call_guard<nb::gil_scoped_release>())
-      .def(
-          "gradient_sums",
-          [](const TypedPlan& plan, Address grad, Address x, Address scale, Address shift,
-             bool relu, Address mean, Address sums, int threads) {
-            plan.with_element([=, &plan]<typename Element>(Element) {
-              gradient_sums<Element>(
-                  plan, {at<Element>(grad), at<Element>(x), {at(scale), at(shift)}, relu, at(mean)},
-                  at(sums), threads);
-            });
-          },
-          nb::kw_only(), "grad"_a, "x"_a, "scale"_a, "shift"_a, "relu"_a, "mean"_a, "sums"_a,
-          "threads"_a = 1, nb::call_guard<nb::gil_scoped_release>())
-      .def(
-          "gradient_apply",
-          [](const TypedPlan& plan, Address grad, Address x, Address scale, Address shift,
-             bool relu, Address a, Address b, Address d, Address mean, Address grad_x,
-             int threads) {
-            plan.with_element([=, &plan]<typename Element>(Element) {
-              gradient_apply<Element>(
-                  plan, {at<Element>(grad), at<Element>(x), {at(scale), at(shift)}, relu, at(mean)},
-                  {at(a), at(b), at(d)}, at<Element>(grad_x), threads);
-            });
-          },
-          nb::kw_only(), "grad"_a, "x"_a, "scale"_a = 0, "shift"_a = 0, "relu"_a, "a"_a, "b"_a,
-          "d"_a, "mean"_a, "grad_x"_a, "threads"_a = 1, nb::call_guard<nb::gil_scoped_release>());
+          nb::call_guard<nb::gil_scoped_release>());
 }

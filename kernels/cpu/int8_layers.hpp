@@ -130,24 +130,22 @@ class Convolution {
 
   /// Results as uint8 on a padded board: a ReLU too, for they begin at 0.
   void run(const Activations& x, Activations& y, bool vnni) const {
-    run(
-        x, vnni,
+    run(x, vnni,
         [&](int square, int first, int columns, const std::int32_t* sums) {
           std::uint8_t* to = y.at(board_.padded_square(square)) + first;
           for (int c = 0; c < columns; ++c) to[c] = to_byte(result(first + c, sums[c]));
         },
-        y.values.data(), y.stride, nullptr);
+        {y.values.data(), y.stride, nullptr});
   }
 
   /// Results as float32, `[squares][padded_out]`.
   void run(const Activations& x, float* y, bool vnni) const {
-    run(
-        x, vnni,
+    run(x, vnni,
         [&](int square, int first, int columns, const std::int32_t* sums) {
           float* to = y + static_cast<std::size_t>(square) * padded_out_ + first;
           for (int c = 0; c < columns; ++c) to[c] = result(first + c, sums[c]);
         },
-        nullptr, 0, y);
+        {nullptr, 0, y});
   }
 
  private:
@@ -155,13 +153,19 @@ class Convolution {
     return std::fma(static_cast<float>(sum), affine_.scale[channel], affine_.bias[channel]);
   }
 
+  /// Where results go: bytes on a padded board, or floats.
+  struct Output {
+    std::uint8_t* bytes;
+    int stride;  ///< of the bytes of a square
+    float* floats;
+  };
+
   template <class Store>
   void run(const Activations& x, [[maybe_unused]] bool vnni, Store store,
-           [[maybe_unused]] std::uint8_t* bytes, [[maybe_unused]] int stride,
-           [[maybe_unused]] float* floats) const {
+           [[maybe_unused]] const Output& output) const {
 #if defined(ZEROGAMES_VNNI)
     if (vnni) {
-      run_vnni(x, bytes, stride, floats);
+      run_vnni(x, output);
       return;
     }
 #endif
@@ -185,8 +189,13 @@ class Convolution {
   }
 
 #if defined(ZEROGAMES_VNNI)
-  ZEROGAMES_VNNI_TARGET void run_vnni(const Activations& x, std::uint8_t* bytes, int stride,
-                                      float* floats) const {
+  /// Squares and channels that are computed together.
+  struct Tile {
+    int begin, rows;  ///< squares
+    int first;        ///< channel
+  };
+
+  ZEROGAMES_VNNI_TARGET void run_vnni(const Activations& x, const Output& output) const {
     const int squares = board_.squares();
     const std::size_t panel = static_cast<std::size_t>(in_) * shifts_.size();
     for (int first = 0; first < padded_out_; first += kTileVectors * kLanes) {
@@ -196,20 +205,23 @@ class Convolution {
         // The last tile goes back over squares already done where the board is no whole number.
         const int begin = std::max(0, std::min(square, squares - kTileRows));
         const int rows = std::min(kTileRows, squares);
+        const Tile tile{begin, rows, first};
         if (vectors == 3) {
-          tile<3>(x, w, begin, rows, first, bytes, stride, floats);
+          compute_tile<3>(x, w, tile, output);
         } else if (vectors == 2) {
-          tile<2>(x, w, begin, rows, first, bytes, stride, floats);
+          compute_tile<2>(x, w, tile, output);
         } else {
-          tile<1>(x, w, begin, rows, first, bytes, stride, floats);
+          compute_tile<1>(x, w, tile, output);
         }
       }
     }
   }
 
   template <int V>
-  ZEROGAMES_VNNI_TARGET void tile(const Activations& x, const std::int8_t* w, int begin, int rows,
-                                  int first, std::uint8_t* bytes, int stride, float* floats) const {
+  ZEROGAMES_VNNI_TARGET void compute_tile(const Activations& x, const std::int8_t* w,
+                                          const Tile& tile, const Output& output) const {
+    const auto [begin, rows, first] = tile;
+    const auto [bytes, stride, floats] = output;  // copies, which no store can alias
     const std::uint8_t* from[kTileRows];
     for (int r = 0; r < kTileRows; ++r) {
       from[r] = x.at(board_.padded_square(begin + std::min(r, rows - 1)));

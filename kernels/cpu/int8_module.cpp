@@ -1,5 +1,7 @@
 // The int8 trunk as a Python module; `zerogames.evaluate.int8_` builds it from an exported file.
 
+#include <nanobind/stl/pair.h>
+
 #include "int8_trunk.hpp"
 #include "trunk_binding.hpp"
 
@@ -25,15 +27,17 @@ Convolution make_convolution(const Geometry& board, const Layer& layer) {
                      all(scale), all(bias));
 }
 
-void add_block(Trunk& trunk, float inverse_scale, int zero, const Layer& first,
-               const nb::object& depthwise, const Layer& last, const nb::object& excitation,
-               bool relu, const nb::object& norm) {
+/// `input`: inverse scale and zero; `layers`: first, depthwise or None, last.
+void add_block(Trunk& trunk, const std::pair<float, int>& input, const nb::tuple& layers,
+               const nb::object& excitation, bool relu, const nb::object& norm) {
   const Geometry& board = trunk.board();
+  const auto [inverse_scale, zero] = input;
+  const nb::object depthwise = layers[1];
   if (zero < 0 || zero > 255) throw std::invalid_argument("a uint8 zero is 0 to 255");
   Block block{.input = {inverse_scale, zero},
-              .first = make_convolution(board, first),
+              .first = make_convolution(board, nb::cast<Layer>(layers[0])),
               .depthwise = {},
-              .last = make_convolution(board, last),
+              .last = make_convolution(board, nb::cast<Layer>(layers[2])),
               .ending = zerogames::trunk::make_ending(trunk.channels(), excitation, relu, norm)};
   if (!depthwise.is_none()) {
     const auto layer = nb::cast<Layer>(depthwise);
@@ -71,8 +75,8 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
   nb::set_leak_warnings(false);
   m.def("has_vnni", &has_vnni);
   zerogames::trunk::bind_trunk<Trunk>(m)
-      .def("add_block", &add_block, nb::kw_only(), "inverse_scale"_a, "zero"_a, "first"_a,
-           "depthwise"_a.none(), "last"_a, "excitation"_a.none(), "relu"_a, "norm"_a.none())
+      .def("add_block", &add_block, nb::kw_only(), "input"_a, "layers"_a, "excitation"_a.none(),
+           "relu"_a, "norm"_a.none())
       .def("start", &start, "planes"_a, "outs"_a, nb::kw_only(), "threads"_a = 1, "vnni"_a = true,
            nb::keep_alive<0, 1>())
       .def("run", &run, "planes"_a, "outs"_a, nb::kw_only(), "threads"_a = 1, "vnni"_a = true);

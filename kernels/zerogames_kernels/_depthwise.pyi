@@ -1,83 +1,77 @@
 from collections.abc import Sequence
+from typing import Required, TypedDict, Unpack
 
 lanes: int
+
+class ForwardTensors(TypedDict, total=False):
+    """Addresses; 0 and missing ones are absent tensors, as in the classes below."""
+
+    x: Required[int]
+    input_scale: int
+    input_shift: int
+    weight: Required[int]
+    bias: int
+    y: Required[int]
+    mean: int
+    variance: int
+
+class BackwardTensors(TypedDict, total=False):
+    grad: Required[int]
+    y: int
+    output_scale: int
+    output_shift: int
+    a: int
+    b: int
+    d: int
+    y_mean: int
+    x: Required[int]
+    input_scale: int
+    input_shift: int
+    x_mean: int
+    weight: Required[int]
+    grad_x: int
+    grad_weight: int
+    grad_bias: int
+    input_sums: int
+
+class GradientTensors(TypedDict, total=False):
+    grad: Required[int]
+    x: Required[int]
+    scale: int
+    shift: int
+    mean: Required[int]
+
+class SumsTensors(GradientTensors):
+    sums: int
+
+class ApplyTensors(GradientTensors):
+    a: int
+    b: int
+    d: int
+    grad_x: int
 
 class Plan:
     def __init__(
         self,
-        batch: int,
-        channels: int,
-        height: int,
-        width: int,
+        shape: tuple[int, int, int, int],
         channels_last: bool,
         bfloat16: bool,
         group_sizes: Sequence[int],
         offsets: Sequence[int],
     ) -> None: ...
     def depthwise_forward(
-        self,
-        *,
-        x: int,
-        input_scale: int = 0,
-        input_shift: int = 0,
-        weight: int,
-        bias: int = 0,
-        relu: bool = False,
-        y: int,
-        mean: int = 0,
-        variance: int = 0,
-        threads: int = 1,
+        self, *, relu: bool = False, threads: int = 1, **tensors: Unpack[ForwardTensors]
     ) -> None: ...
     def depthwise_backward(
-        self,
-        *,
-        grad: int,
-        y: int = 0,
-        output_scale: int = 0,
-        output_shift: int = 0,
-        a: int = 0,
-        b: int = 0,
-        d: int = 0,
-        y_mean: int = 0,
-        x: int,
-        input_scale: int = 0,
-        input_shift: int = 0,
-        x_mean: int = 0,
-        weight: int,
-        grad_x: int = 0,
-        grad_weight: int = 0,
-        grad_bias: int = 0,
-        input_sums: int = 0,
-        threads: int = 1,
+        self, *, threads: int = 1, **tensors: Unpack[BackwardTensors]
     ) -> None: ...
     def moments(self, *, x: int, mean: int, variance: int, threads: int = 1) -> None: ...
     def normalise(
         self, *, x: int, scale: int, shift: int, relu: bool, y: int, threads: int = 1
     ) -> None: ...
     def gradient_sums(
-        self,
-        *,
-        grad: int,
-        x: int,
-        scale: int,
-        shift: int,
-        relu: bool,
-        mean: int,
-        sums: int,
-        threads: int = 1,
+        self, *, relu: bool, threads: int = 1, **tensors: Unpack[SumsTensors]
     ) -> None: ...
     def gradient_apply(
-        self,
-        *,
-        grad: int,
-        x: int,
-        scale: int = 0,
-        shift: int = 0,
-        relu: bool,
-        a: int,
-        b: int,
-        d: int,
-        mean: int,
-        grad_x: int,
-        threads: int = 1,
+        self, *, relu: bool, threads: int = 1, **tensors: Unpack[ApplyTensors]
     ) -> None: ...

@@ -3,6 +3,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Steps = NDArray[np.int8]
+Layer = tuple[Steps, Floats, Floats]
 
 def has_vnni() -> bool:
     """Whether this CPU multiplies int8 fast, and this variant knows how."""
@@ -30,19 +31,18 @@ class Trunk:
     def add_block(
         self,
         *,
-        inverse_scale: float,
-        zero: int,
-        first: tuple[Steps, Floats, Floats],
-        depthwise: tuple[Steps, Floats, Floats] | None,
-        last: tuple[Steps, Floats, Floats],
+        input: tuple[float, int],
+        layers: tuple[Layer, Layer | None, Layer],
         excitation: tuple[Floats, Floats, Floats, Floats] | None,
         relu: bool,
         norm: tuple[Floats, Floats] | None,
     ) -> None:
         """Add a block.
 
-        `first` and `last` have weights `[out, in, n, n]`, `depthwise` `[C, 25]`; results of
-        `first` and `depthwise` are uint8 steps, those of `last` float32.
+        `input` is the inverse scale and the zero of the block's input as uint8 steps. The layers
+        are the first, the depthwise one and the last: the outer ones have weights
+        `[out, in, n, n]`, the depthwise one `[C, 25]`; results of the first two are uint8 steps,
+        those of the last float32.
         """
 
     def add_output(

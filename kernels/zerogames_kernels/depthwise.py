@@ -76,9 +76,8 @@ def _cached_plan(
     offsets: tuple[int, ...],
     groups: int,
 ) -> _depthwise.Plan:
-    batch, channels, height, width = shape
-    sizes = group_sizes(channels, groups)
-    return _depthwise.Plan(batch, channels, height, width, channels_last, bfloat16, sizes, offsets)
+    sizes = group_sizes(shape[1], groups)
+    return _depthwise.Plan(shape, channels_last, bfloat16, sizes, offsets)
 
 
 def make_plan(x: torch.Tensor, offsets: list[int], groups: int) -> _depthwise.Plan:

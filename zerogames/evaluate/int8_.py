@@ -80,11 +80,8 @@ class _Int8Reader(TrunkReader):
             depthwise = (whole_window(depthwise[0]), *depthwise[1:])
         source = self._source(self.by_weight[f"{name}.{inner}.weight/dequantized"])
         trunk.add_block(
-            inverse_scale=1 / float(constants[f"{source}/scale"]),
-            zero=int(constants[f"{source}/zero"]),
-            first=first,
-            depthwise=depthwise,
-            last=last,
+            input=(1 / float(constants[f"{source}/scale"]), int(constants[f"{source}/zero"])),
+            layers=(first, depthwise, last),
             excitation=self.excitation(name),
             # The ReLUs between int8 layers are gone; one that is left stands behind the sum.
             relu=self.count_relus(name) > 0,

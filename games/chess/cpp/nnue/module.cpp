@@ -225,6 +225,22 @@ static nb::dict describe(const nnue::Engine::Found& found) {
   return info;
 }
 
+static nnue::SearchLimits read_limits(const nb::kwargs& given) {
+  nnue::SearchLimits limits;
+  for (const auto& [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    const auto read = [&](const char* field, auto& limit) {
+      return name == field && nb::try_cast(value, limit);
+    };
+    if (!read("soft_ms", limits.soft_ms) && !read("move_time_ms", limits.move_time_ms) &&
+        !read("nodes", limits.nodes) && !read("depth", limits.depth) &&
+        !read("lines", limits.lines) && !read("moves", limits.moves)) {
+      throw nb::type_error(("no such limit of a search, or a wrong value: " + name).c_str());
+    }
+  }
+  return limits;
+}
+
 static void bind_engine(nb::module_& m) {
   using nnue::Engine;
   nb::class_<Engine>(m, "Engine")
@@ -242,10 +258,8 @@ static void bind_engine(nb::module_& m) {
       .def("allow", &Engine::allow)
       .def(
           "go",
-          [](Engine& self, std::int64_t soft_ms, std::int64_t move_time_ms, std::uint64_t nodes,
-             int depth, int lines, std::vector<std::string> moves, nb::object on_info) {
-            const nnue::SearchLimits limits{soft_ms, move_time_ms, nodes,
-                                            depth,   lines,        std::move(moves)};
+          [](Engine& self, const nb::object& on_info, const nb::kwargs& given) {
+            const nnue::SearchLimits limits = read_limits(given);
             Engine::Found found;
             {
               const nb::gil_scoped_release released;
@@ -257,9 +271,7 @@ static void bind_engine(nb::module_& m) {
             }
             return describe(found);
           },
-          nb::kw_only(), nb::arg("soft_ms") = 0, nb::arg("move_time_ms") = 0, nb::arg("nodes") = 0,
-          nb::arg("depth") = 0, nb::arg("lines") = 1, nb::arg("moves") = std::vector<std::string>(),
-          nb::arg("on_info") = nb::none());
+          nb::kw_only(), nb::arg("on_info") = nb::none(), nb::arg("limits"));
   m.def(
       "exchange_reaches",
       [](std::string_view fen, std::string_view text, int threshold) {

@@ -1,9 +1,10 @@
 from collections.abc import Callable, Sequence
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zerogames_chess.nnue.engine import SearchInfo
+from zerogames_chess.nnue.engine import SearchInfo, SearchLimits
 
 FeatureLists = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 
@@ -63,13 +64,8 @@ class Engine:
     def go(
         self,
         *,
-        soft_ms: int = 0,
-        move_time_ms: int = 0,
-        nodes: int = 0,
-        depth: int = 0,
-        lines: int = 1,
-        moves: Sequence[str] = (),
         on_info: Callable[[SearchInfo], None] | None = None,
+        **limits: Unpack[SearchLimits],
     ) -> SearchInfo: ...
 
 def exchange_reaches(fen: str, move: str, threshold: int) -> bool: ...

@@ -1,5 +1,6 @@
 """The alpha-beta engine: what a search tells, and the fixed benchmark that signs a version."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -25,6 +26,21 @@ class SearchInfo(TypedDict):
     time_ms: int
     hashfull: int
     line: list[str]
+
+
+class SearchLimits(TypedDict, total=False):
+    """What a search may spend; 0 is no such limit."""
+
+    soft_ms: int
+    """No further iteration begins after this."""
+    move_time_ms: int
+    """Is never exceeded."""
+    nodes: int
+    depth: int
+    lines: int
+    """How many of the best moves are wanted, each with a line; 1 by default."""
+    moves: Sequence[str]
+    """The moves to choose from, as UCI; by default all."""
 
 
 BENCH_FENS = (
