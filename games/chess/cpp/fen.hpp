@@ -95,8 +95,8 @@ inline void read_pieces(Board& board, std::string_view text) {
   if (rank != 0 || file != 8) refuse("the board has not 8 ranks of 8 squares");
 }
 
-/// Whether a side has more promoted pieces than pawns that are missing, so that no game leads there.
-/// What is left has at most 218 moves.
+/// Whether a side has more promoted pieces than pawns that are missing, so that no game leads
+/// there. What is left has at most 218 moves.
 inline bool has_too_many_promoted(const Board& board, Bitboard side) {
   const auto extra = [&](Bitboard pieces, int first) {
     return std::max(0, count(side & pieces) - first);
