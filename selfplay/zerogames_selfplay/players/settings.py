@@ -64,7 +64,7 @@ class SelfplaySettings:
     @property
     def folder(self) -> Path:
         """The run's folder."""
-        return self.out or default_folder(self.game, KIND)
+        return Path(self.out) if self.out else default_folder(self.game, KIND)
 
     @property
     def limit_s(self) -> float | None:
