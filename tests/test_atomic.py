@@ -1,13 +1,17 @@
 """Files that are there whole or not at all."""
 
+import os
+import signal
 import stat
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from zerogames.atomic import write_atomically, write_text_atomically
+from zerogames.atomic import temporary_path, write_atomically, write_text_atomically
 
 
 def test_threads_that_make_the_same_file_do_not_meet(tmp_path: Path) -> None:
@@ -43,3 +47,44 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
         write_atomically(path, fail)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from zerogames.atomic import write_atomically
+def write(temporary):
+    temporary.write_bytes(b"half")
+    print("written", flush=True)
+    time.sleep(60)
+write_atomically(Path(sys.argv[1]), write)
+"""
+
+
+def test_what_a_killed_writer_left_is_removed_and_a_living_one_is_left_alone(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".other.elsewhere-1.tmp").write_text("another host's")
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path / name)], stdout=subprocess.PIPE
+        )
+        for name in ("killed", "living")
+    ]
+    try:
+        for writer in writers:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"written\n"
+        os.kill(writers[0].pid, signal.SIGKILL)
+        writers[0].wait()
+        assert len(list(tmp_path.glob(".killed.*"))) == 1
+        write_text_atomically(tmp_path / "next", "next")
+        assert not list(tmp_path.glob(".killed.*"))
+        assert len(list(tmp_path.glob(".living.*"))) == 1
+        assert (tmp_path / ".other.elsewhere-1.tmp").exists()
+        folder = temporary_path(tmp_path / "folder")
+        assert folder.parent == tmp_path
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.communicate()

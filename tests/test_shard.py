@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zerogames
+from zerogames.atomic import temporary_path
 from zerogames.data import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
 from zerogames.data.shard import read_shard, shard_paths, write_shard
 
@@ -134,7 +135,7 @@ def test_a_full_disk_leaves_the_old_file(
     path = tmp_path / "a.parquet"
     write_shard(path, records[:1])
     before = path.read_bytes()
-    (tmp_path / f".a.parquet.{os.getpid()}.tmp").symlink_to("/dev/full")
+    temporary_path(tmp_path / "a.parquet").symlink_to("/dev/full")
     with pytest.raises(OSError, match=r"28|No space"):
         write_shard(path, records)
     assert path.read_bytes() == before

@@ -1,6 +1,8 @@
 """Writing files so that a reader sees all of one or nothing, whatever happens in between."""
 
+import contextlib
 import os
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,49 @@ TEMPORARY_SUFFIX = ".tmp"
 
 _asking_for_mask = threading.Lock()
 """The mask can only be read by setting it."""
+_tidied: set[Path] = set()
+"""The folders in which this process has removed what killed writers left."""
+
+
+def temporary_path(path: Path) -> Path:
+    """Return a name beside `path` for an unfinished file or folder of the calling thread.
+
+    The first call for a folder removes the temporaries of writers that have ended.
+    """
+    if path.parent not in _tidied:
+        _tidied.add(path.parent)
+        _remove_stale(path.parent)
+    # The host, because folders are shared; the thread's number (the process's for its first one),
+    # because several threads may make the same file.
+    writer = f"{_host()}-{threading.get_native_id()}"
+    return path.with_name(f".{path.name}.{writer}{TEMPORARY_SUFFIX}")
+
+
+def _host() -> str:
+    return os.uname().nodename.replace("/", "_")
+
+
+def _remove_stale(folder: Path) -> None:
+    # A folder that is missing or refuses is named by the write that follows.
+    with contextlib.suppress(OSError):
+        for path in folder.glob(f".*.*-*{TEMPORARY_SUFFIX}"):
+            host, _, writer = path.name.removesuffix(TEMPORARY_SUFFIX).rpartition("-")
+            if host.endswith(f".{_host()}") and writer.isdecimal() and not _runs(int(writer)):
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+
+
+def _runs(thread: int) -> bool:
+    """Whether a thread or process of this number runs on this host."""
+    try:
+        os.kill(thread, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True  # another user's
+    return True
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -17,9 +62,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
     On any error the temporary file is removed and `path` is as before.
     """
-    # A thread's number, the process's for its first one: several may make the same file.
-    writer = threading.get_native_id()
-    temporary = path.with_name(f".{path.name}.{writer}{TEMPORARY_SUFFIX}")
+    temporary = temporary_path(path)
     try:
         write(temporary)
         with temporary.open("rb+") as file:

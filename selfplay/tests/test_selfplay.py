@@ -14,6 +14,7 @@ from zerogames_selfplay.commands.selfplay import COMMAND
 from zerogames_selfplay.players.lane import split_games
 
 import zerogames
+from zerogames.atomic import temporary_path
 from zerogames.cli import main
 from zerogames.command_line import read_arguments
 from zerogames.data import GameRecord
@@ -240,7 +241,7 @@ def test_a_full_disk_stops_the_run_with_one_line(
     shards.mkdir()
     about = {"kind": "selfplay", "game": "connect4", "sessions": [{}], "settings": {}}
     (tmp_path / "run.json").write_text(json.dumps(about))
-    (shards / f".0001-000001.parquet.{os.getpid()}.tmp").symlink_to("/dev/full")
+    temporary_path(shards / "0001-000001.parquet").symlink_to("/dev/full")
     command = ["selfplay", "--game", "connect4", "--evaluator", "random", "--forever"]
     options = ["--simulations", "8", "--shard-positions", "300", "--lanes", "1"]
     assert main([*command, *options, "--out", str(tmp_path)]) == 2

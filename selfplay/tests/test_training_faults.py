@@ -14,6 +14,7 @@ import pytest
 from small_runs import check_sums, tiny, train
 from zerogames_selfplay.loop.run_state import steps_in
 
+from zerogames.atomic import temporary_path
 from zerogames.cli import main
 from zerogames.config import to_table
 from zerogames.data.shard import read_shard, shard_paths
@@ -74,7 +75,7 @@ def test_a_full_disk_stops_the_run_with_one_line(
 ) -> None:
     settings = tiny(tmp_path, generations=1)
     train(settings)
-    full = tmp_path / "shards" / f".0001-000000.parquet.{os.getpid()}.tmp"
+    full = temporary_path(tmp_path / "shards" / "0001-000000.parquet")
     full.symlink_to("/dev/full")
     capsys.readouterr()
     assert main(["train", "--out", str(tmp_path), "--generations", "3"]) == 2

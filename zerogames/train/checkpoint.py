@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from zerogames.atomic import temporary_path
 from zerogames.errors import UserError, first_problem
 from zerogames.game import Game
 from zerogames.nets import Model, load_net, save_net
@@ -55,7 +56,7 @@ def write_checkpoint(
 ) -> None:
     """Write a whole folder, or nothing; an older one of that name is replaced."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    aside = temporary_path(folder)
     shutil.rmtree(aside, ignore_errors=True)
     try:
         aside.mkdir()

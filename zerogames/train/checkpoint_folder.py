@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from pydantic import JsonValue
 
-from zerogames.atomic import write_text_atomically
+from zerogames.atomic import temporary_path, write_text_atomically
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.train.checkpoint import DamagedCheckpoint
@@ -112,7 +112,7 @@ class CheckpointFolder:
         for path in paths:
             if path not in kept:
                 # A folder that is half deleted must not look like a checkpoint.
-                doomed = path.with_name(f".{path.name}.tmp")
+                doomed = temporary_path(path)
                 path.rename(doomed)
                 shutil.rmtree(doomed, ignore_errors=True)
 
