@@ -16,6 +16,7 @@ from zerogames.engine.thinking import ThinkSignals, think
 from zerogames.engine.thought import Thought
 from zerogames.evaluate import NET_EVALUATORS, Evaluator, open_evaluator
 from zerogames.game import Game, State, play_actions
+from zerogames.memory import require_mebibytes
 from zerogames.nets.spec import NetSpec
 from zerogames.registry import get_game
 from zerogames.runs.net_source import find_net
@@ -100,6 +101,7 @@ class NetEngine:
         """
         game = get_game(game) if isinstance(game, str) else game
         settings = settings or EngineSettings()
+        require_mebibytes("the evaluation cache", settings.search.cache_mebibytes)
         path = None if net is None else Path(net)
         spec = None
         if settings.evaluator in NET_EVALUATORS:

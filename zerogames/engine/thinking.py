@@ -68,7 +68,9 @@ def think(
 
 
 def _start(search: Search, limits: ThinkLimits, *, is_pondering: bool) -> None:
-    nodes = UNBOUNDED if limits.nodes is None or is_pondering else max(1, limits.nodes)
+    nodes = UNBOUNDED
+    if limits.nodes is not None and not is_pondering:
+        nodes = min(max(1, limits.nodes), UNBOUNDED)
     search.start(
         nodes - 1,
         explore=False,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.game import Game, State
+from zerogames.memory import require_mebibytes
 from zerogames.search.adapter import bound_game
 from zerogames.search.settings import PoolSettings, SearchSettings
 
@@ -130,6 +131,7 @@ def new_pool(
     Games do not depend on `parallel_games` nor on the order in which they are played, as long as
     the net's answers do not depend on the batch.
     """
+    require_mebibytes("the evaluation cache", search.cache_mebibytes)
     encoding = next(iter(game.encodings)) if encoding is None else encoding
     initial = bound_game(game, game.initial_state())
     return initial.Pool(

@@ -9,8 +9,14 @@ namespace nb = nanobind;
 using namespace zerogames;
 using chess::State;
 
-/// Counts per first move as (UCI, nodes); Ctrl-C is answered between them.
-static std::vector<std::pair<std::string, std::uint64_t>> divide(const State& state, int depth) {
+/// Counts per first move as (UCI, nodes). Ctrl-C, and what `check` raises, end it in a moment.
+static std::vector<std::pair<std::string, std::uint64_t>> divide(const State& state, int depth,
+                                                                 const nb::object& check) {
+  const auto answer = [&] {
+    const nb::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!check.is_none()) check();
+  };
   const chess::Board& board = state.board();
   std::vector<std::pair<std::string, std::uint64_t>> counts;
   chess::for_each_move(board, state.checks(), [&](chess::Move move) {
@@ -19,9 +25,9 @@ static std::vector<std::pair<std::string, std::uint64_t>> divide(const State& st
     std::uint64_t nodes;
     {
       const nb::gil_scoped_release released;
-      nodes = chess::perft(next, depth - 1);
+      nodes = chess::perft(next, depth - 1, answer);
     }
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    answer();
     counts.emplace_back(chess::format_uci(board, move), nodes);
   });
   return counts;
@@ -62,7 +68,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
             return chess::perft(self.board(), depth);
           },
           nb::arg("depth"))
-      .def("divide", &divide, nb::arg("depth"));
+      .def("divide", &divide, nb::arg("depth"), nb::arg("check") = nb::none());
   bind_play(state);
 
   m.def("action_names", [] {

@@ -56,17 +56,23 @@ inline int count_moves(const Board& board) {
 }
 
 /// The number of move sequences of `depth` plies; game ends other than mate and stalemate are
-/// not looked at, as is usual.
-inline std::uint64_t perft(const Board& board, int depth) {
+/// not looked at, as is usual. `check` is called every few milliseconds and may throw to end it.
+template <typename Check>
+std::uint64_t perft(const Board& board, int depth, const Check& check) {
   if (depth <= 0) return 1;
   if (depth == 1) return static_cast<std::uint64_t>(count_moves(board));
+  if (depth == 4) check();
   std::uint64_t nodes = 0;
   for_each_move(board, find_checks(board), [&](Move move) {
     Board next = board;
     next.play(move);
-    nodes += perft(next, depth - 1);
+    nodes += perft(next, depth - 1, check);
   });
   return nodes;
+}
+
+inline std::uint64_t perft(const Board& board, int depth) {
+  return perft(board, depth, [] {});
 }
 
 }  // namespace zerogames::chess

@@ -9,6 +9,7 @@ from pathlib import Path
 from zerogames.command_line import Command, read_arguments
 from zerogames.errors import UserError
 from zerogames.evaluate import NET_EVALUATORS
+from zerogames.memory import require_mebibytes
 from zerogames.registry import get_game
 from zerogames_chess.uci.engine import Engine
 from zerogames_chess.uci.session import Session
@@ -42,6 +43,8 @@ def open_engine(settings: UciSettings) -> Engine:
         return NnueEngine(settings.nnue, hash_mb=settings.hash or DEFAULT_NNUE_HASH_MB)
     from zerogames_chess.uci.net_engine import UciNetEngine
 
+    # Said at once, as the net is loaded in the background.
+    require_mebibytes("hash", settings.hash or settings.search.cache_mebibytes)
     if settings.evaluator in NET_EVALUATORS:
         settings = dataclasses.replace(settings, net=_find_net(settings.net))
     else:

@@ -45,10 +45,9 @@ class TranspositionTable {
 
   void resize(std::size_t megabytes) {
     const std::size_t lines = std::bit_floor(std::max<std::size_t>(megabytes, 1) << 20) / 64;
-    lines_.clear();
-    lines_.shrink_to_fit();
-    lines_.resize(lines);
+    lines_ = Lines(1);  // Never empty, also when there is not enough memory.
     age_ = 0;
+    lines_ = Lines(lines);
   }
   void clear() {
     std::fill(lines_.begin(), lines_.end(), Line{});
@@ -116,6 +115,7 @@ class TranspositionTable {
 
  private:
   using Line = std::array<Entry, 4>;
+  using Lines = std::vector<Line, quantized::CacheLineAllocator<Line>>;
 
   static int age_of(const Entry& entry) { return entry.age_and_bound >> 2; }
   int worth(const Entry& entry) const {
@@ -124,7 +124,7 @@ class TranspositionTable {
   }
   std::size_t index(std::uint64_t key) const { return key & (lines_.size() - 1); }
 
-  std::vector<Line, quantized::CacheLineAllocator<Line>> lines_;
+  Lines lines_;
   int age_ = 0;
 };
 

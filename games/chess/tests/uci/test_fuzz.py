@@ -32,10 +32,20 @@ e2e4 e7e5 e1g1 a7a8q 0000 zz9 -1 0 1 2 99999999999999999999 1e9 nan é♔
 """
 WORDS = (*SOME_WORDS.split(), "\x00", "\udcff", "9" * 400)
 OPTIONS = ("MultiPV", "Hash", "MoveOverhead", "UCI_Chess960", "UCI_ShowWDL", "Ponder")
+LIMITS = (
+    *("nodes 1", "nodes 3", "depth 1", "movetime 1", "wtime 1 btime -4"),
+    *("nodes 99999999999999999999", "depth " + "9" * 400, "mate 3000000000", "perft 2", "perft x"),
+    *("wtime 1 btime 1 winc -9 binc 99999999999 movestogo 99999999999999", "movetime nan"),
+)
 ANSWERS = re.compile(
-    r"(id |option |uciok$|readyok$|info |bestmove (\(none\)|[a-h][1-8][a-h][1-8][nbrq]?)"
+    r"(id |option |uciok$|readyok$|info |Nodes searched: |[a-h][1-8][a-h][1-8][nbrq]?: |"
+    r"bestmove (\(none\)|[a-h][1-8][a-h][1-8][nbrq]?)"
     r"( ponder [a-h][1-8][a-h][1-8][nbrq]?)?$)"
 )
+
+
+INTERNAL = re.compile("internal error|[A-Z][a-z]+Error|Traceback|playing by", re.ASCII)
+"""Words of our own mistakes."""
 
 
 class Judge(io.TextIOBase):
@@ -50,7 +60,7 @@ class Judge(io.TextIOBase):
     def write(self, text: str) -> int:
         for line in filter(str.strip, text.splitlines()):
             self.lines += 1
-            if not ANSWERS.match(line):
+            if not ANSWERS.match(line) or INTERNAL.search(line):
                 self.mistakes.append(line)
             if line.startswith("bestmove"):
                 self.bestmoves += 1
@@ -75,7 +85,7 @@ class WatchedSession(Session):
         for move in position.moves:
             board.push_uci(move)
         self.judge.legal = {board.uci(move) for move in board.legal_moves}
-        self.searches += 1
+        self.searches += "perft" not in words
         super()._go(words)
 
 
@@ -88,7 +98,7 @@ def random_line(rng: random.Random) -> str:
     if kind < 0.55:
         return random_position(rng)
     if kind < 0.62:
-        limit = rng.choice(["nodes 1", "nodes 3", "depth 1", "movetime 1", "wtime 1 btime -4"])
+        limit = rng.choice(LIMITS)
         extra = rng.choice(["", "", "searchmoves e2e4 a7a8q", "ponder", "infinite", "nonsense 3"])
         return f"go {extra} {limit}" if rng.random() < 0.5 else f"go {limit} {extra}"
     if kind < 0.7:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
+from zerogames.memory import require_mebibytes
 from zerogames_chess.nnue import _native
 from zerogames_chess.nnue.inference import load_native
 from zerogames_chess.nnue.network import read_network
@@ -60,6 +61,7 @@ BENCH_DEPTH = 9
 
 def load_engine(path: Path, *, hash_mb: int = 16) -> _native.Engine:
     """Make an engine with the network of a file."""
+    require_mebibytes("hash", hash_mb)
     return _native.Engine(load_native(read_network(path)), hash_mb)
 
 

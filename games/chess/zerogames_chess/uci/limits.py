@@ -19,6 +19,8 @@ _NUMBERS = (
 )
 _FLAGS = ("infinite", "ponder")
 _WORDS = frozenset([*_NUMBERS, *_FLAGS, "searchmoves"])
+MAX_LIMITS = {"depth": 1000, "mate": 500, "movestogo": 1_000_000}
+"""Larger numbers mean the same; nodes and times are bounded where they are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +54,7 @@ class GoLimits:
                     index += 1
             elif word in _NUMBERS:
                 text = words[index] if index < len(words) else ""
-                number = parse_integer(text)
+                number = _clamped(text)
                 if number is None:
                     problems.append(f"go {word}: '{text[:20]}' is not a number")
                 else:
@@ -70,6 +72,15 @@ class GoLimits:
         )
 
     def positive(self, name: str) -> int | None:
-        """Return a limit if it was given and is above 0."""
+        """Return a limit if it was given and is above 0, at most `MAX_LIMITS`."""
         number = self.numbers.get(name)
-        return number if number is not None and number > 0 else None
+        if number is None or number <= 0:
+            return None
+        return min(number, MAX_LIMITS.get(name, number))
+
+
+def _clamped(text: str) -> int | None:
+    """A whole number, of any length: what is beyond those of `parse_integer` is cut to them."""
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    is_whole = digits.isascii() and digits.isdigit()
+    return parse_integer(text[:30] if is_whole else text)

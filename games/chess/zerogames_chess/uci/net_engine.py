@@ -154,7 +154,7 @@ class UciNetEngine:
         """Search; a position that is drawn for certain gets its first legal move."""
         engine = self._engine
         if engine is None:
-            raise UserError("no net is loaded; set the option WeightsFile")
+            raise self._problem or UserError("no net is loaded; set the option WeightsFile")
         state = position.state
         if state.result is not None:
             move = (order.moves or position.legal_moves)[0]

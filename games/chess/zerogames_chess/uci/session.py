@@ -3,11 +3,15 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import BinaryIO, TextIO
 
 from zerogames.engine.clock import TimeBudget, TimeLeft, TimeManager, move_time_budget
+from zerogames.engine.fallback import first_success, one_line, smaller_limits
 from zerogames.engine.limits import ThinkLimits
 from zerogames.errors import UserError
+from zerogames.memory import available_mebibytes
 from zerogames.runs.signals import hold_back_ctrl_c
 from zerogames.version import __version__
 from zerogames_chess.uci.engine import BestMove, Engine, InfoLine, SearchOrder
@@ -21,6 +25,8 @@ MAX_LINES = 256
 """The largest `MultiPV`: no position has more moves."""
 MAX_PERFT = 7
 _DEFAULT_OVERHEAD_MS = 100
+_STAND_IN_S = 0.5
+"""Most seconds of the engine that plays where another has no net; `stop` does not end it."""
 
 _OPTIONS = (
     Option(name="MultiPV", kind="spin", default=1, low=1, high=MAX_LINES),
@@ -55,6 +61,8 @@ class Session:
         self._worker: threading.Thread | None = None
         self._released = threading.Event()
         """Set when `bestmove` may be said: always, but for infinite searches and pondering."""
+        self._stopped = threading.Event()
+        """Set when `perft` is to end."""
         self._pondering = False
         self._commands: dict[str, Callable[[Sequence[str]], None]] = {
             "uci": self._uci,
@@ -108,7 +116,7 @@ class Session:
         except UserError as error:
             self._say(f"info string error: {error}")
         except Exception as error:
-            self._say(f"info string internal error: {type(error).__name__}: {error}")
+            self._say(f"info string internal error: {one_line(error)}")
         return True
 
     def _say(self, text: str) -> None:
@@ -143,6 +151,11 @@ class Session:
     def _setoption(self, words: Sequence[str]) -> None:
         option, value = self._options.read(" ".join(words))
         self._finish()
+        if option.name == "Hash":
+            most = available_mebibytes()
+            if most is not None and int(value) > most:
+                value = most
+                self._say(f"info string option Hash: {most} MiB, as no more memory is free")
         if option in _OPTIONS:
             self._set_own_option(option.name, value)
         else:
@@ -167,10 +180,10 @@ class Session:
         for problem in limits.problems:
             self._say(f"info string error: {problem}")
         self._finish()
-        if "perft" in limits.numbers:
-            self._perft(limits.numbers["perft"])
-            return
         position = self._position
+        if "perft" in words:
+            self._perft(limits.numbers.get("perft", 0), position)
+            return
         legal = position.legal_moves
         if not legal:
             self._say(BestMove(None).text())
@@ -181,10 +194,12 @@ class Session:
             self._released.set()
         self._pondering = order.limits.ponder
         self._engine.allow(order)
+        released = self._released
+        self._work(lambda: self._think(position, order, legal, released))
+
+    def _work(self, task: Callable[[], None]) -> None:
         with hold_back_ctrl_c():
-            self._worker = threading.Thread(
-                target=self._think, args=(position, order, legal, self._released), name="think"
-            )
+            self._worker = threading.Thread(target=task, name="think")
             self._worker.start()
 
     def _order(self, limits: GoLimits, position: UciPosition, legal: list[str]) -> SearchOrder:
@@ -235,26 +250,55 @@ class Session:
         released: threading.Event,
     ) -> None:
         began = time.monotonic()
-        best = BestMove(legal[0])
         try:
-            self._engine.get_ready()
-            best = self._engine.think(position, order, self._say_info)
-        except UserError as error:
-            self._say(f"info string error: {error}")
+            best = self._best_move(position, order, legal)
         except Exception as error:
-            self._say(f"info string internal error: {type(error).__name__}: {error}")
+            self._say(f"info string internal error: {one_line(error)}; playing {legal[0]}")
+            best = BestMove(legal[0])
         if not order.limits.ponder:
             self._times.moved(time.monotonic() - began)
         released.wait()
-        if best.move not in legal:
-            best = BestMove(legal[0])
         self._say(best.text())
+
+    def _best_move(self, position: UciPosition, order: SearchOrder, legal: list[str]) -> BestMove:
+        """Search; after a failure with less, and without a net by the NNUE network shipped."""
+        problem = ""
+        try:
+            self._engine.get_ready()
+        except UserError as error:
+            problem = str(error)  # An engine that has another net searches with it.
+
+        def search(engine: Engine, limits: ThinkLimits) -> BestMove:
+            best = engine.think(position, replace(order, limits=limits), self._say_info)
+            if best.move not in legal:
+                raise ValueError(f"'{best.move}' is no legal move")
+            return best
+
+        def report(text: str) -> None:
+            self._say(f"info string internal error: {text}; searching less")
+
+        try:
+            # The search with the shipped network is better than a net's policy without search.
+            tries = islice(smaller_limits(order.limits), 2)
+            best = first_success(tries, lambda limits: search(self._engine, limits), report)
+        except Exception as error:
+            problem = str(error) if isinstance(error, UserError) else one_line(error)
+            self._say(f"info string error: {problem}; playing by the shipped NNUE network")
+        else:
+            if problem:
+                self._say(f"info string error: {problem}")
+            return best
+        from zerogames_chess.nnue.uci import stand_in
+
+        seconds = min(_STAND_IN_S, order.limits.hard_s or _STAND_IN_S)
+        return search(stand_in(), ThinkLimits(soft_s=seconds, hard_s=seconds))
 
     def _say_info(self, info: InfoLine) -> None:
         self._say(info.text(show_wdl=self._show_wdl))
 
     def _stop(self) -> None:
         self._engine.stop()
+        self._stopped.set()
         self._released.set()
 
     def _ponderhit(self) -> None:
@@ -270,13 +314,27 @@ class Session:
             self._worker.join()
             self._worker = None
 
-    def _perft(self, depth: int) -> None:
+    def _perft(self, depth: int, position: UciPosition) -> None:
         if not 1 <= depth <= MAX_PERFT:
             raise UserError(f"go perft: the depth must be from 1 to {MAX_PERFT}")
-        moves = self._position.state.divide(depth)
-        for text, nodes in moves:
-            self._say(f"{text}: {nodes}")
-        self._say(f"Nodes searched: {sum(nodes for _, nodes in moves)}")
+
+        def check() -> None:
+            if self._stopped.is_set():
+                raise UserError("perft was stopped")
+
+        def count() -> None:
+            try:
+                moves = position.state.divide(depth, check)
+            except UserError as error:
+                self._say(f"info string {error}")
+                return
+            for text, nodes in moves:
+                self._say(f"{text}: {nodes}")
+            self._say(f"Nodes searched: {sum(nodes for _, nodes in moves)}")
+
+        self._stopped.clear()
+        self._released.set()  # It ends by itself.
+        self._work(count)
 
     def _eval(self, _: Sequence[str]) -> None:
         self._finish()
