@@ -11,7 +11,25 @@ from pathlib import Path
 
 import pytest
 
-from zerogames.atomic import temporary_path, write_atomically, write_text_atomically
+from zerogames.atomic import (
+    append_durably,
+    temporary_path,
+    write_atomically,
+    write_text_atomically,
+)
+
+APPEND_PAST_THE_LIMIT = """
+import resource, signal, sys
+from pathlib import Path
+from zerogames.runs.metrics_log import JsonLines
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+log = JsonLines(Path(sys.argv[1]), last_step=9)
+resource.setrlimit(resource.RLIMIT_FSIZE, (40, 40))
+try:
+    log.add({"step": 2, "text": "x" * 40})
+except OSError:
+    sys.exit(7)
+"""
 
 
 def test_threads_that_make_the_same_file_do_not_meet(tmp_path: Path) -> None:
@@ -88,3 +106,18 @@ def test_what_a_killed_writer_left_is_removed_and_a_living_one_is_left_alone(
         for writer in writers:
             writer.kill()
             writer.communicate()
+
+
+def test_appended_bytes_follow_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    append_durably(path, b"one\n")
+    append_durably(path, b"two\n")
+    assert path.read_bytes() == b"one\ntwo\n"
+
+
+def test_a_line_that_does_not_fit_leaves_the_log_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1}\n')
+    done = subprocess.run([sys.executable, "-c", APPEND_PAST_THE_LIMIT, str(path)], check=False)
+    assert done.returncode == 7
+    assert path.read_text() == '{"step": 1}\n'

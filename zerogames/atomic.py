@@ -98,3 +98,24 @@ def write_bytes_atomically(path: Path, content: bytes) -> None:
 def write_text_atomically(path: Path, text: str) -> None:
     """Write a small text file."""
     write_bytes_atomically(path, text.encode())
+
+
+def append_durably(path: Path, content: bytes) -> None:
+    """Append to a file: all of `content` is on disk when this returns, none of it after an error.
+
+    Python's buffered files would write what is left once more when they are closed.
+    """
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        size = os.fstat(file).st_size
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(file, rest) :]
+            os.fsync(file)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(file, size)
+            raise
+    finally:
+        os.close(file)

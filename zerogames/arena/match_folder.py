@@ -9,13 +9,13 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 import pydantic
 
 from zerogames.arena.results import Outcome
-from zerogames.atomic import write_bytes_atomically, write_text_atomically
+from zerogames.atomic import append_durably, write_bytes_atomically, write_text_atomically
 from zerogames.data.formats import get_game_data
 from zerogames.data.header import GameHeader
 from zerogames.data.record import GameRecord
@@ -94,7 +94,6 @@ class MatchFolder(LockedFolder):
         super().__init__(path)
         self._game, self._control = game, control
         self._writer = next(iter(get_game_data(game).writers.values()))
-        self._file: TextIO | None = None
         with self.released_on_error():
             self._check_identity(identity)
             data = self._games_path.read_bytes() if self._games_path.exists() else b""
@@ -105,23 +104,14 @@ class MatchFolder(LockedFolder):
             if whole < len(data):
                 os.truncate(self._games_path, whole)
             self._rewrite_records()
-            self._file = self._games_path.open("a", encoding="utf-8")
 
     def add(self, stored: StoredGame) -> None:
         """Keep a finished game: it is on disk when this returns."""
-        assert self._file is not None
-        self._file.write(json.dumps(asdict(stored) | {"schema": SCHEMA}) + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        line = json.dumps(asdict(stored) | {"schema": SCHEMA}) + "\n"
+        append_durably(self._games_path, line.encode())
         self.games.append(stored)
         with self._records_path.open("ab") as file:
             file.write(self._record(stored, len(self.games)))
-
-    def close(self) -> None:
-        """Let another process have the folder."""
-        if self._file is not None:
-            self._file.close()
-        super().close()
 
     def write(self, files: Mapping[str, str]) -> None:
         """Write small files by name."""

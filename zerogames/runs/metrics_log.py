@@ -2,12 +2,11 @@
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zerogames.atomic import write_text_atomically
+from zerogames.atomic import append_durably, write_text_atomically
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -26,11 +25,9 @@ class JsonLines:
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Append a line; numbers that are not finite become null."""
+        text = json.dumps(_finite(line), allow_nan=False) + "\n"
+        append_durably(self._path, text.encode())
         self.lines.append(dict(line))
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(_finite(line), allow_nan=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
 
 
 def read_lines(path: Path, problems: list[str] | None = None) -> list[dict[str, Any]]:
