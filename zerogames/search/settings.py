@@ -138,7 +138,8 @@ class SearchSettings:
     """Whether the completed values of a node are rescaled to [0, 1]."""
 
     cache_mebibytes: int = 64
-    """MiB of memory for the evaluation cache of a search or a pool; 0 turns it off."""
+    """The memory that the evaluation cache fills over time, in MiB for each search or, in
+    self-play, each lane; 0 turns it off."""
 
 
 @dataclass(frozen=True, kw_only=True)
