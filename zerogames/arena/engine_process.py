@@ -10,12 +10,18 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from zerogames.arena.players import PlayerFault
 from zerogames.errors import UserError
 
 _LONGEST_LINE = 1 << 16
+_LONGEST_INTRODUCTION = 20_000
+"""Lines before the end of an introduction; engines with many options say some hundreds."""
+_STARTS = 2
+_failed_starts: collections.Counter[tuple[str, ...]] = collections.Counter()
+_introduced: set[tuple[str, ...]] = set()
+"""Engines by command that failed to start, and that started, in this process."""
 _LINES_WAITING = 4096
 """A flooding engine waits for its reader instead of filling the memory."""
 
@@ -38,6 +44,7 @@ class EngineProcess:
 
     def __init__(self, command: Sequence[str]) -> None:
         self.name = os.path.basename(command[0])
+        self._command = tuple(command)
         try:
             # An own session: Ctrl-C reaches us alone, and we end the engines.
             self._process = subprocess.Popen(
@@ -79,6 +86,40 @@ class EngineProcess:
             self._lines.put(None)  # for whoever reads again
             raise self._gone()
         return line
+
+    def introduce(
+        self, question: str, is_end: Callable[[str], bool], patience_s: float
+    ) -> list[str]:
+        """Ask the first question and return the lines up to the one that ends the answer.
+
+        Raises `UserError`, which ends the match, for a program that is no engine: it ends, says
+        nothing at all, repeats the question, or talks without end. One that says something else
+        loses `_STARTS` games by `PlayerFault` first, one that answered before all of them.
+        """
+        deadline = time.monotonic() + patience_s
+        lines: list[str] = []
+        reason = ""
+        try:
+            self.send(question)
+            while not reason and (line := self.read(deadline)) is not None:
+                lines.append(line)
+                if is_end(line):
+                    _introduced.add(self._command)
+                    return lines
+                if line.strip() == question:
+                    reason = "the question comes back"
+                elif len(lines) > _LONGEST_INTRODUCTION:
+                    reason = f"{_LONGEST_INTRODUCTION} lines without an answer"
+        except PlayerFault as error:
+            reason = error.detail
+        _failed_starts[self._command] += 1
+        late = f"no end of the answer within {patience_s:g} s"
+        if self._command in _introduced or (
+            lines and not reason and _failed_starts[self._command] <= _STARTS
+        ):
+            raise PlayerFault("no answer", f"to '{question}': {reason or late}")
+        reason = reason or (late if lines else f"nothing was said within {patience_s:g} s")
+        raise UserError(f"'{self.name}' does not speak this protocol; to '{question}': {reason}")
 
     def close(self, farewell: str = "quit") -> None:
         """Ask the engine to leave, then make it."""

@@ -69,10 +69,9 @@ class UciPlayer:
             raise
 
     def _introduce(self, wanted: dict[str, str], game: Game) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        self._engine.send("uci")
+        said = self._engine.introduce("uci", lambda line: line.strip() == "uciok", PATIENCE_S)
         known: dict[str, str] = {}
-        while (line := self._read(deadline, "uci")) != "uciok":
+        for line in map(str.strip, said):
             if line.startswith("option name "):
                 name = line.removeprefix("option name ").partition(" type ")[0].strip()
                 known[name.lower()] = name

@@ -7,6 +7,7 @@ board stands, so engines should be told to capture dead stones first
 
 import json
 import os
+import re
 import time
 
 from zerogames.arena.engine_process import EngineProcess, split_command
@@ -29,6 +30,7 @@ class GtpPlayer:
         self._synced: list[int] | None = None
         self._timed = ""
         try:
+            self._engine.introduce("protocol_version", _is_answer, PATIENCE_S)
             self._commands = set(self._ask("list_commands").split())
         except BaseException:
             self._engine.close()
@@ -154,6 +156,11 @@ class GtpPlayer:
             hint = "; do its rules differ from the game's?" if command.startswith("play") else ""
             raise PlayerFault("refusal", f"'{command}' was answered '{reply}'{hint}")
         return "\n".join([answer[0][1:].lstrip(), *answer[1:]])
+
+
+def _is_answer(line: str) -> bool:
+    """Whether an engine says this about its version: a number, or that it does not know."""
+    return re.fullmatch(r"=\s*[0-9]+\s*|\?[\x20-\x7e]{3,}\s*", line) is not None
 
 
 def _title(argument: str) -> str:

@@ -45,7 +45,7 @@ def parse_analysis(game: Go, arguments: Sequence[str], *, to_play: int) -> Analy
     colour, interval_s = to_play, DEFAULT_INTERVAL_S
     if words and is_colour(words[0]):
         colour = parse_colour(words.pop(0))
-    if words and words[0].replace(".", "", 1).isdecimal():
+    if words and words[0][:1].isdecimal():
         interval_s = _interval(words.pop(0))
     settings: dict[str, int | bool] = {}
     allowed: set[int] | None = None

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, TextIO
 
 from zerogames.engine import MoveThought, ThinkLimits, Thought
+from zerogames.engine.fallback import one_line
 from zerogames.errors import UserError
 from zerogames.runs.signals import hold_back_ctrl_c
 from zerogames.version import __version__
@@ -30,6 +31,18 @@ from zerogames_go.status import estimate_status
 _POINTS_PER_LOGIT = 5.0
 _LARGEST_LEAD = 50.0
 _MOST_MOVES = 60
+_MOST_WAITING = 10_000
+"""Queries beyond are refused, as each keeps its positions."""
+
+
+def _refuse(_: str) -> float:
+    """NaN and infinity are no JSON, and no answer may repeat them."""
+    raise ValueError("no finite number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
 
 
 def points_from_win_rate(rate: float) -> float:
@@ -78,7 +91,7 @@ class JsonSession:
     def take(self, line: str) -> None:
         """Take one line: a query is put with the waiting ones, an action done at once."""
         try:
-            given = json.loads(line)
+            given = json.loads(line, parse_constant=_refuse, parse_float=_finite)
         except (ValueError, RecursionError):
             self._say({"error": "this line is no JSON"})
             return
@@ -94,9 +107,14 @@ class JsonSession:
             self._say({"id": given["id"], "error": str(fault), "field": fault.field})
         except UserError as error:
             self._say({"id": given["id"], "error": str(error)})
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            self._say({"id": given["id"], "error": f"internal error: {one_line(error)}"})
 
     def _add(self, query: Query) -> None:
         with self._changed:
+            if len(self._waiting) >= _MOST_WAITING:
+                raise UserError(f"{_MOST_WAITING} queries wait; this one is not taken")
             self._count += 1
             heapq.heappush(self._waiting, (-query.priority, self._count, query))
             self._changed.notify()
@@ -147,7 +165,7 @@ class JsonSession:
             except Exception as error:
                 # A mistake of ours must not end the analysis of other positions.
                 traceback.print_exc(file=sys.stderr)
-                self._say({"id": query.id, "error": f"internal error: {error}"})
+                self._say({"id": query.id, "error": f"internal error: {one_line(error)}"})
             with self._changed:
                 self._running = ""
 

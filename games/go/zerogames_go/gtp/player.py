@@ -1,6 +1,7 @@
 """The player behind the protocol: a net engine that also knows when to pass and resign."""
 
 import dataclasses
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from zerogames.engine import (
     TimeBudget,
     move_time_budget,
 )
+from zerogames.engine.fallback import first_success, smaller_limits
 from zerogames.errors import UserError
 from zerogames.nets.foreign import resolve_net
 from zerogames.nets.net_info import read_net_info
@@ -130,7 +132,11 @@ class GoPlayer:
         allowed = request.allowed
         actions = [action for action in options.actions if allowed is None or action in allowed]
         limits = self._limits(request.budget, actions or options.actions)
-        thought = self.think(played, request.colour, limits, watcher=request.watcher)
+        thought = first_success(
+            smaller_limits(limits),
+            lambda limits: self.think(played, request.colour, limits, watcher=request.watcher),
+            lambda problem: print(problem, file=sys.stderr, flush=True),
+        )
         win_rate = (1 + thought.moves[0].value) / 2
         hopeless = self.resignation.resigns(request.colour, win_rate)
         resigns = hopeless and request.may_resign and not request.cleanup

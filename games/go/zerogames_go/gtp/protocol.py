@@ -15,6 +15,9 @@ COLOUR_LETTERS = "BW"
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ID = re.compile(r"[0-9]{1,10}", re.ASCII)
+_FLOAT = re.compile(
+    r"[+-]?([0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})(e[+-]?[0-9]{1,3})?", re.I | re.A
+)
 _LONGEST_ECHO = 40
 MAX_LINE = 1 << 20
 """Characters; what stands behind them in a line is not read."""
@@ -92,16 +95,14 @@ def parse_whole(text: str, *, low: int, high: int) -> int:
 
 
 def parse_seconds(text: str) -> float:
-    """A time, not negative; at most a year, so that sums stay finite."""
-    return min(max(0.0, parse_float(text)), 3.2e7)
+    """A time, not negative, at most a year; below a millisecond it counts as none."""
+    seconds = min(parse_float(text), 3.2e7)
+    return seconds if seconds >= 0.001 else 0.0
 
 
 def parse_float(text: str) -> float:
     """Any finite number."""
-    try:
-        number = float(text) if len(text) <= _LONGEST_ECHO else math.nan
-    except ValueError:
-        number = math.nan
+    number = float(text) if _FLOAT.fullmatch(text) else math.nan
     if not math.isfinite(number):
         raise SyntaxFault(f"'{text[:_LONGEST_ECHO]}' is not a number")
     return number

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, TextIO
 
 from zerogames.engine import ThinkLimits
+from zerogames.engine.fallback import one_line
 from zerogames.errors import UserError
 from zerogames.runs.signals import hold_back_ctrl_c
 from zerogames.version import __version__
@@ -87,7 +88,7 @@ class GtpSession:
         except Exception as error:
             # A mistake of ours must not end the game of those who play.
             traceback.print_exc(file=sys.stderr)
-            self._fail(request, f"internal error: {type(error).__name__}: {error}")
+            self._fail(request, f"internal error: {one_line(error)}")
         return request.name != "quit"
 
     def end_analysis(self) -> None:
@@ -176,9 +177,9 @@ class GtpSession:
                     allowed=wanted.allowed,
                 )
             )
-        except UserError as error:
+        except Exception as error:
             # The answer has begun; a move must come.
-            print(f"genmove: {error}", file=sys.stderr)
+            print(f"genmove: {one_line(error)}", file=sys.stderr)
             move = "resign"
         self._say(f"play {move}\n\n")
 

@@ -139,12 +139,7 @@ class SetupCommands:
         if len(words) > 1 and words[-1].isdecimal():
             before = parse_whole(words.pop(), low=0, high=10**9)
         path = Path(" ".join(words))
-        try:
-            if path.stat().st_size > _LARGEST_FILE:
-                raise UserError("cannot load file: it is too large")
-            data = path.read_bytes()
-        except (OSError, ValueError):
-            raise UserError("cannot load file") from None
+        data = _read_file(path)
         try:
             played = GtpGame.from_sgf(data, self._table.played.options, before_move=before)
         except UserError as error:
@@ -163,3 +158,19 @@ class SetupCommands:
             reason = getattr(error, "strerror", None) or error
             raise UserError(f"cannot write {path}: {reason}") from None
         return ""
+
+
+def _read_file(path: Path) -> bytes:
+    """Read a regular file of a size that games have; nothing else is even opened."""
+    try:
+        if path.exists() and not path.is_file():
+            raise UserError("cannot load file: it is no regular file")
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError("cannot load file") from None
+    if len(data) > _LARGEST_FILE:
+        raise UserError("cannot load file: it is too large")
+    return data
