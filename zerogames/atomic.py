@@ -1,6 +1,7 @@
 """Writing files so that a reader sees all of one or nothing, whatever happens in between."""
 
 import contextlib
+import errno
 import os
 import shutil
 import threading
@@ -60,8 +61,11 @@ def _runs(thread: int) -> bool:
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` make a file under a temporary name, then fsync and rename it to `path`.
 
-    On any error the temporary file is removed and `path` is as before.
+    On any error the temporary file is removed and `path` is as before. Devices and pipes are
+    refused: renaming would replace them by a file.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FileExistsError(errno.EEXIST, "it is a device or a pipe, no file", str(path))
     temporary = temporary_path(path)
     try:
         write(temporary)

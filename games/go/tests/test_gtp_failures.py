@@ -36,6 +36,13 @@ def test_a_file_beyond_all_games_is_not_read(tmp_path: Path) -> None:
     assert Conversation().fails(f"loadsgf {path}") == "cannot load file: it is too large"
 
 
+def test_a_pipe_is_not_replaced_by_a_game(tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    assert Conversation().fails(f"printsgf {path}").endswith("no file")
+    assert path.is_fifo()
+
+
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_what_is_no_number_is_a_syntax_error(text: str) -> None:
     talk = Conversation()
