@@ -50,10 +50,11 @@ test-native: $(VENV)/.build-tools
 	$(WITH_BIN) cmake --build build/sanitize
 	$(WITH_BIN) ctest --test-dir build/sanitize --output-on-failure
 
-# Every native parser under libFuzzer and the sanitizers (needs clang++), FUZZ_SECONDS each. What
-# it learns stays in build/fuzz/corpus, so that a later run goes deeper.
+# Every native parser under libFuzzer and the sanitizers (needs clang++), then every Python one (by
+# coverage if atheris is installed), FUZZ_SECONDS each. What they learn stays in build/fuzz/corpus,
+# so that a later run goes deeper.
 FUZZ_SECONDS ?= 60
-fuzz: $(VENV)/.build-tools
+fuzz: $(STAMP)
 	$(WITH_BIN) cmake -G Ninja -S . -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DZEROGAMES_PYTHON=OFF -DZEROGAMES_FUZZ=ON \
 	  -DZEROGAMES_SANITIZE=ON
@@ -64,6 +65,7 @@ fuzz: $(VENV)/.build-tools
 	    -artifact_prefix=build/fuzz/finding-$$name- build/fuzz/corpus/$$name \
 	    tests/fuzz/corpus/$$name 2>&1 | grep -E 'number_of_executed|ERROR|SUMMARY|finding'; \
 	  ls build/fuzz/finding-$$name-* 2>/dev/null && exit 1; done; exit 0
+	$(BIN)/python tests/fuzz/run_python.py --seconds $(FUZZ_SECONDS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -16,6 +16,7 @@ from zerogames_kernels.trunks import int8
 from zerogames.evaluate.evaluator import Evaluator
 from zerogames.evaluate.native_ import NativeEvaluator, SplitNet
 from zerogames.evaluate.onnx_ import OnnxEvaluator
+from zerogames.export.onnx_session import refuse_damage
 from zerogames.export.trunk_reader import TrunkReader, floats, whole_window
 
 Floats = NDArray[np.float32]
@@ -37,15 +38,17 @@ def open_int8(
     """
     if native is None:
         native = int8.has_vnni()
-    net = split_trunk(onnx.load(path)) if native else None
-    if net is None:
-        return OnnxEvaluator(
-            path, version=version, encoding=encoding, threads=threads, precision="int8"
+    with refuse_damage(path):
+        # A file of ours holds all its weights; one that points to others is none.
+        net = split_trunk(onnx.load(path, load_external_data=False)) if native else None
+        if net is None:
+            return OnnxEvaluator(
+                path, version=version, encoding=encoding, threads=threads, precision="int8"
+            )
+        # The two ways differ in the last digits.
+        return NativeEvaluator(
+            net, version=f"{version}n", encoding=encoding, threads=threads, precision="int8"
         )
-    # The two ways differ in the last digits.
-    return NativeEvaluator(
-        net, version=f"{version}n", encoding=encoding, threads=threads, precision="int8"
-    )
 
 
 def split_trunk(model: onnx.ModelProto) -> SplitNet | None:

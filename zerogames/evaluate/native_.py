@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from zerogames_kernels.native import cpu_level
 from zerogames_kernels.trunks import float_trunk
 
-from zerogames.errors import UserError
 from zerogames.evaluate.evaluator import Capabilities
 from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLICY, OUTPUT_WDL
 from zerogames.export.native_file import NativeHeader, read_native
-from zerogames.export.onnx_session import open_session
+from zerogames.export.onnx_session import open_session, refuse_damage
 from zerogames.nets.evaluation import Evaluation
 from zerogames.nets.spec import NetSpec
 
@@ -105,15 +104,11 @@ def has_fast_kernels(spec: NetSpec) -> bool:
 
 def open_native(path: Path, *, version: str, encoding: str, threads: int = 1) -> NativeEvaluator:
     """Open a file of `zerogames.export.native_file`."""
-    try:
+    with refuse_damage(path):
         header, tensors = read_native(path)
         trunk = _build_trunk(header, tensors)
         net = SplitNet(trunk, header["outputs"], tensors["heads"].tobytes())
         return NativeEvaluator(net, version=version, encoding=encoding, threads=threads)
-    except UserError:
-        raise
-    except Exception as error:  # onnxruntime has classes of its own
-        raise UserError(f"{path} is damaged ({error}); remove it") from None
 
 
 def _build_trunk(header: NativeHeader, tensors: Mapping[str, Floats]) -> float_trunk.Trunk:

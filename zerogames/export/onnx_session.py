@@ -1,11 +1,14 @@
 """Running ONNX models of nets with onnxruntime."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from zerogames.errors import UserError
 from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLICY, OUTPUT_WDL
 from zerogames.nets.evaluation import Evaluation
 
@@ -14,7 +17,8 @@ class OnnxNet:
     """An exported net in a session of its own with a fixed number of CPU threads."""
 
     def __init__(self, model: Path | bytes, *, threads: int = 1) -> None:
-        self._session = open_session(model if isinstance(model, bytes) else str(model), threads)
+        with refuse_damage("the model" if isinstance(model, bytes) else model):
+            self._session = open_session(model if isinstance(model, bytes) else str(model), threads)
         names = [output.name for output in self._session.get_outputs()]
         optional = [OUTPUT_MOVES_LEFT] if OUTPUT_MOVES_LEFT in names else []
         self._outputs = [OUTPUT_POLICY, OUTPUT_WDL, *optional]
@@ -23,6 +27,22 @@ class OnnxNet:
         """Evaluate planes `[B, P, H, W]`."""
         policy, wdl, *rest = self._session.run(self._outputs, {INPUT_PLANES: planes})
         return Evaluation(policy, wdl, rest[0] if rest else None)
+
+
+@contextmanager
+def refuse_damage(source: str | Path) -> Iterator[None]:
+    """Make one line of whatever a file of layers makes its readers raise.
+
+    onnx, protobuf, onnxruntime and our kernels have many classes of errors, and each of them means
+    that the file is not what an export wrote.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"{source} is damaged ({reason:.200}); remove it") from None
 
 
 def open_session(model: str | bytes, threads: int) -> onnxruntime.InferenceSession:

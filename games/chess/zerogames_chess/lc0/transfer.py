@@ -31,6 +31,7 @@ from zerogames_chess.lc0.network import (
 )
 
 SUFFIXES = (".pb.gz", ".pb")
+INPUT_PLANES = 112
 RULE50_PLANE = 109
 LC0_POLICY_PLANES = 80
 DEFAULT_LICENCE = "see the source of the training data"
@@ -72,7 +73,9 @@ def from_lc0(net: Lc0Net) -> Model:
     if not net.blocks or net.stem.channels == 0:
         raise UserError("it has no residual blocks")
     game = get_game("chess")
-    model = build_model(game.parse_net(net_name(net)), game)
+    spec = game.parse_net(net_name(net))
+    _check_trunk(net)  # no memory before the file is known to fill it
+    model = build_model(spec, game)
     with torch.no_grad():
         _set_conv(model.stem[0], model.stem[1], net.stem, "the input block")
         stem = cast(nn.Conv2d, model.stem[0]).weight
@@ -180,6 +183,18 @@ def _copy(target: torch.Tensor, values: NDArray[np.floating], where: str) -> Non
         raise UserError(f"{where} has {values.size} numbers where {target.numel()} are known")
     source = np.ascontiguousarray(values, np.float32).reshape(tuple(target.shape))
     target.copy_(torch.from_numpy(source))
+
+
+def _check_trunk(net: Lc0Net) -> None:
+    """Raise `UserError` unless the file has the weights of each layer that its sizes ask for."""
+    channels = net.stem.channels
+    convs = [("the input block", INPUT_PLANES, net.stem)]
+    for number, block in enumerate(net.blocks, 1):
+        convs += [(f"block {number}", channels, conv) for conv in (block.conv1, block.conv2)]
+    for where, inputs, conv in convs:
+        known = channels * inputs * 9
+        if conv.weights.size != known or conv.channels not in (0, channels):
+            raise UserError(f"{where} has {conv.weights.size} numbers where {known} are known")
 
 
 def _set_conv(conv: nn.Module, norm: nn.Module, block: ConvBlock, where: str) -> None:
