@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 GAME ?= chess
 ARGS ?=
 
-.PHONY: selfplay setup build test test-slow quick test-native fuzz lint format bench wheel clean
+.PHONY: selfplay setup build test test-slow quick test-native fuzz fuzz-engines lint format bench wheel clean
 
 # make selfplay GAME=go:size=9 ARGS="--minutes 5"
 selfplay: $(STAMP)
@@ -66,6 +66,12 @@ fuzz: $(STAMP)
 	    tests/fuzz/corpus/$$name 2>&1 | grep -E 'number_of_executed|ERROR|SUMMARY|finding'; \
 	  ls build/fuzz/finding-$$name-* 2>/dev/null && exit 1; done; exit 0
 	$(BIN)/python tests/fuzz/run_python.py --seconds $(FUZZ_SECONDS)
+
+# A million random lines to each engine; every answer is checked, every move by two sets of rules.
+FUZZ_LINES ?= 1000000
+fuzz-engines: $(STAMP)
+	@for engine in uci uci-nnue gtp gtp-analysis; do \
+	  $(BIN)/python tests/fuzz/protocols.py $$engine --lines $(FUZZ_LINES) || exit 1; done
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
