@@ -28,7 +28,8 @@ namespace zerogames {
 
 namespace nb = nanobind;
 
-/// Call first in every module: loads NumPy's C interface and maps Error to zerogames.UserError.
+/// Call first in every module: loads NumPy's C interface and maps Error to zerogames.UserError, a
+/// value of the wrong type to TypeError.
 inline void init_bindings() {
   if (_import_array() < 0) throw nb::python_error();
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
@@ -40,6 +41,8 @@ inline void init_bindings() {
           error.what(), static_cast<Py_ssize_t>(std::strlen(error.what())), "backslashreplace");
       PyErr_SetObject(nb::module_::import_("zerogames.errors").attr("UserError").ptr(),
                       nb::steal(text).ptr());
+    } catch (const std::bad_cast&) {
+      PyErr_SetString(PyExc_TypeError, "a value is not of the type that is needed here");
     }
   });
 }

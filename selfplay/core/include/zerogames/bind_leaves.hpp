@@ -4,6 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
 #include <string_view>
 
 #include "zerogames/bind_numpy.hpp"
@@ -35,14 +36,19 @@ nb::object to_python(const G& state) {
     return nb::cast(G(state));
   }
 }
-/// The inverse, for a game with the same number of actions.
+/// The inverse; throws Error for a state of another game, or of another size of the same game.
 template <class G>
 G from_python(nb::handle state, int action_size) {
   if constexpr (kHoldsGil<G>) {
     return G(nb::borrow(state), action_size);
   } else {
-    static_cast<void>(action_size);
-    return nb::cast<G>(state);
+    const G* found = nullptr;
+    if (!nb::try_cast(state, found) || !found) throw Error("this is no state of the game");
+    if (found->action_size() != action_size) {
+      throw Error("a state with " + std::to_string(found->action_size()) +
+                  " actions does not fit a game with " + std::to_string(action_size));
+    }
+    return *found;
   }
 }
 
@@ -54,6 +60,13 @@ class LeafPlanes {
       : encoding_(G::parse_encoding(encoding)),
         shape_(state.observation_shape(encoding_)),
         needs_observation_(needs_observation) {}
+
+  /// Throws Error for a state whose planes have another shape; they would not fit the buffers.
+  void require_fits(const G& state) const {
+    if (state.observation_shape(encoding_) != shape_) {
+      throw Error("the planes of this state have another shape than those of the game");
+    }
+  }
 
   /// Calls `collect(on_leaf)` without the GIL; `on_leaf(state, row)` encodes a leaf, and `collect`
   /// gives at most `capacity` of them. Returns a view of the rows that were filled.

@@ -77,14 +77,14 @@ inline float* float_data(nb::handle array) {
   return static_cast<float*>(PyArray_DATA(as_array(array)));
 }
 
-/// The numbers of an array that must be contiguous float32 [rows, columns], or [rows] if `columns`
-/// is 0.
+/// The numbers of an array that must be contiguous, aligned float32 in native byte order, [rows,
+/// columns], or [rows] if `columns` is 0.
 inline const float* require_floats(nb::handle given, const char* name, std::size_t rows,
                                    std::size_t columns = 0) {
   PyArrayObject* array = as_array(given);
   const bool is_vector = columns == 0;
   if (!PyArray_Check(given.ptr()) || PyArray_TYPE(array) != NPY_FLOAT32 ||
-      PyArray_NDIM(array) != (is_vector ? 1 : 2) || !PyArray_IS_C_CONTIGUOUS(array) ||
+      PyArray_NDIM(array) != (is_vector ? 1 : 2) || !PyArray_ISCARRAY_RO(array) ||
       PyArray_DIM(array, 0) != static_cast<npy_intp>(rows) ||
       (!is_vector && PyArray_DIM(array, 1) != static_cast<npy_intp>(columns))) {
     throw Error(std::string(name) + " must be a contiguous float32 array of shape (" +

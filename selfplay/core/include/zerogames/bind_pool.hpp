@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "zerogames/bind_exclusive.hpp"
 #include "zerogames/bind_leaves.hpp"
 #include "zerogames/bind_settings.hpp"
 #include "zerogames/pool.hpp"
@@ -34,11 +35,13 @@ GamePool<G> read_pool(const G& initial, nb::handle search, nb::handle settings, 
 }
 
 template <Game G>
-struct BoundPool {
+struct BoundPool : OneThread {
   BoundPool(const G& initial, nb::handle search, nb::handle settings, nb::handle games,
             std::string_view encoding, bool needs_observation)
       : pool(read_pool<G>(initial, search, settings, games)),
-        planes(initial, encoding, needs_observation) {}
+        planes(initial, encoding, needs_observation) {
+    for (const G& start : pool.starts()) planes.require_fits(start);
+  }
 
   nb::object collect(nb::handle out) {
     return planes.fill(out, pool.capacity(), [&](auto on_leaf) { return pool.collect(on_leaf); });
@@ -91,6 +94,7 @@ struct BoundPool {
   LeafPlanes<G> planes;
 };
 
+/// The numbers of a pool may be read by any thread at any time; all else is for one at a time.
 template <Game G>
 void bind_pool(nb::handle state_class) {
   using Self = BoundPool<G>;
@@ -101,10 +105,10 @@ void bind_pool(nb::handle state_class) {
       .def(nb::init<const G&, nb::handle, nb::handle, nb::handle, std::string_view, bool>(),
            nb::arg("initial"), nb::arg("search"), nb::arg("settings"), nb::arg("games"),
            nb::kw_only(), nb::arg("encoding"), nb::arg("needs_observation") = true)
-      .def("collect", &Self::collect, nb::arg("out") = nb::none())
-      .def("apply", &Self::apply, nb::arg("policy_logits"), nb::arg("wdl"),
+      .def("collect", one_thread(&Self::collect), nb::arg("out") = nb::none())
+      .def("apply", one_thread(&Self::apply), nb::arg("policy_logits"), nb::arg("wdl"),
            nb::arg("moves_left") = nb::none())
-      .def("take_finished", &Self::take_finished)
+      .def("take_finished", one_thread(&Self::take_finished))
       .def_prop_ro("done", [](const Self& self) { return self.pool.done(); })
       .def_prop_ro("capacity", [](const Self& self) { return self.pool.capacity(); })
       .def_prop_ro("num_simulations", count([](auto& pool) { return pool.num_simulations(); }))

@@ -2,6 +2,7 @@
 
 // Python's view of rollouts.hpp; zerogames/search/rollouts.py says what it promises.
 
+#include "zerogames/bind_exclusive.hpp"
 #include "zerogames/bind_leaves.hpp"
 #include "zerogames/bind_numpy.hpp"
 #include "zerogames/rollouts.hpp"
@@ -9,28 +10,33 @@
 namespace zerogames::detail {
 
 template <Game G>
+struct BoundRollouts : Rollouts<G>, OneThread {
+  using Rollouts<G>::Rollouts;
+};
+
+template <Game G>
 void bind_rollouts(nb::handle state_class) {
-  using Self = Rollouts<G>;
+  using Self = BoundRollouts<G>;
   const auto column = [](auto get) {
-    return [get](const Self& self) {
+    return one_thread([get](const Self& self) {
       const auto children = self.children();
       std::vector<decltype(get(children[0]))> values;
       for (const auto& child : children) values.push_back(get(child));
       return to_array(values);
-    };
+    });
   };
   nb::class_<Self>(state_class, "Rollouts")
       .def(nb::init<const G&, std::uint64_t>(), nb::arg("state"), nb::kw_only(),
            nb::arg("seed") = 0)
-      .def(
-          "run", [](Self& self, int count) { without_gil<G>([&] { self.run(count); }); },
-          nb::arg("count"))
+      .def("run",
+           one_thread([](Self& self, int count) { without_gil<G>([&] { self.run(count); }); }),
+           nb::arg("count"))
       .def_prop_ro("actions", column([](const auto& child) { return child.action; }))
       .def_prop_ro("visits", column([](const auto& child) {
                      return static_cast<std::int32_t>(child.visits);
                    }))
       .def_prop_ro("values", column([](const auto& child) { return child.value; }))
-      .def_prop_ro("total", &Self::total);
+      .def_prop_ro("total", one_thread([](const Self& self) { return self.total(); }));
 }
 
 }  // namespace zerogames::detail

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "zerogames/bind_exclusive.hpp"
 #include "zerogames/bind_leaves.hpp"
 #include "zerogames/bind_settings.hpp"
 #include "zerogames/bind_tree.hpp"
@@ -23,7 +24,7 @@ namespace zerogames::detail {
 
 /// A search with all it needs from Python.
 template <Game G>
-struct BoundSearch {
+struct BoundSearch : OneThread {
   BoundSearch(const G& state, const SearchSettings& settings, std::string_view encoding,
               std::uint64_t seed, bool needs_observation)
       : context(settings),
@@ -88,131 +89,129 @@ void bind_search(nb::handle state_class) {
           },
           nb::arg("state"), nb::arg("settings"), nb::kw_only(), nb::arg("encoding"),
           nb::arg("seed") = 0, nb::arg("needs_observation") = true)
-      .def(
-          "set_position",
-          [](Self& self, nb::handle state) {
-            if (self.search.num_leaves() > 0) throw Error("apply the collected batch first");
-            self.search.set_position(from_python<G>(state, self.search.root_state().action_size()));
-            self.start_default();
-          },
-          nb::arg("state"))
-      .def(
-          "advance",
-          [](Self& self, Action action) {
-            without_gil<G>([&] { self.search.advance(action); });
-            self.start_default();
-          },
-          nb::arg("action"))
-      .def("start", &Self::start, nb::arg("simulations") = nb::none(), nb::kw_only(),
+      .def("set_position", one_thread([](Self& self, nb::handle state) {
+             if (self.search.num_leaves() > 0) throw Error("apply the collected batch first");
+             G position = from_python<G>(state, self.search.root_state().action_size());
+             self.planes.require_fits(position);
+             self.search.set_position(std::move(position));
+             self.start_default();
+           }),
+           nb::arg("state"))
+      .def("advance", one_thread([](Self& self, Action action) {
+             without_gil<G>([&] { self.search.advance(action); });
+             self.start_default();
+           }),
+           nb::arg("action"))
+      .def("start", one_thread(&Self::start), nb::arg("simulations") = nb::none(), nb::kw_only(),
            nb::arg("explore") = true, nb::arg("may_stop_early") = true,
            nb::arg("allowed") = nb::none())
-      .def("collect", &Self::collect, nb::arg("max_batch"), nb::arg("out") = nb::none())
-      .def("apply", &Self::apply, nb::arg("policy_logits"), nb::arg("wdl"),
+      .def("collect", one_thread(&Self::collect), nb::arg("max_batch"), nb::arg("out") = nb::none())
+      .def("apply", one_thread(&Self::apply), nb::arg("policy_logits"), nb::arg("wdl"),
            nb::arg("moves_left") = nb::none())
-      .def(
-          "run_constant",
-          [](Self& self, std::tuple<float, float, float> wdl) {
-            const auto [win, draw, loss] = wdl;
-            without_gil<G>([&] { self.search.run_constant({win - loss, draw, 0}); });
-          },
-          nb::arg("wdl") = std::tuple(0.0F, 1.0F, 0.0F))
-      .def(
-          "choose",
-          [](Self& self, std::optional<double> temperature) {
-            const int ply = self.search.root_state().plies();
-            return self.search.view().choose(
-                temperature.value_or(temperature_at(self.context.settings, ply)),
-                self.search.random());
-          },
-          nb::arg("temperature") = nb::none())
-      .def(
-          "principal_variation",
-          [](const Self& self, std::size_t length, std::optional<Action> first) {
-            return to_array(self.search.view().principal_variation(length, first));
-          },
-          nb::arg("length") = 256, nb::arg("first") = nb::none())
-      .def(
-          "fix_gumbels",
-          [](Self& self, std::vector<double> noise) { self.search.fix_gumbels(std::move(noise)); },
-          nb::arg("noise"))
-      .def("tree", [](const Self& self) { return tree_columns(self.search.tree()); })
-      .def_prop_ro("state", [](const Self& self) { return to_python(self.search.root_state()); })
-      .def_prop_ro("done", [](const Self& self) { return self.search.done(); })
-      .def_prop_ro("tree_size", [](const Self& self) { return self.search.tree().size(); })
-      .def_prop_ro("tree_bytes", [](const Self& self) { return self.search.tree().bytes(); })
-      .def_prop_ro("simulations",
-                   [](const Self& self) {
+      .def("run_constant", one_thread([](Self& self, std::tuple<float, float, float> wdl) {
+             const auto [win, draw, loss] = wdl;
+             without_gil<G>([&] { self.search.run_constant({win - loss, draw, 0}); });
+           }),
+           nb::arg("wdl") = std::tuple(0.0F, 1.0F, 0.0F))
+      .def("choose", one_thread([](Self& self, std::optional<double> temperature) {
+             const int ply = self.search.root_state().plies();
+             return self.search.view().choose(
+                 temperature.value_or(temperature_at(self.context.settings, ply)),
+                 self.search.random());
+           }),
+           nb::arg("temperature") = nb::none())
+      .def("principal_variation",
+           one_thread([](const Self& self, std::size_t length, std::optional<Action> first) {
+             return to_array(self.search.view().principal_variation(length, first));
+           }),
+           nb::arg("length") = 256, nb::arg("first") = nb::none())
+      .def("fix_gumbels", one_thread([](Self& self, std::vector<double> noise) {
+             self.search.fix_gumbels(std::move(noise));
+           }),
+           nb::arg("noise"))
+      .def("tree", one_thread([](const Self& self) { return tree_columns(self.search.tree()); }))
+      .def_prop_ro("state",
+                   one_thread([](const Self& self) { return to_python(self.search.root_state()); }))
+      .def_prop_ro("done", one_thread([](const Self& self) { return self.search.done(); }))
+      .def_prop_ro("tree_size",
+                   one_thread([](const Self& self) { return self.search.tree().size(); }))
+      .def_prop_ro("tree_bytes",
+                   one_thread([](const Self& self) { return self.search.tree().bytes(); }))
+      .def_prop_ro("simulations", one_thread([](const Self& self) {
                      const Node& root = self.search.root();
                      return root.visits > 0 ? root.visits - 1 : 0;
-                   })
-      .def_prop_ro("value", [](const Self& self) { return self.search.root().value; })
-      .def_prop_ro("draw", [](const Self& self) { return self.search.root().draw; })
-      .def_prop_ro("moves_left", [](const Self& self) { return self.search.root().moves_left; })
-      .def_prop_ro("net_value", [](const Self& self) { return self.search.root().net_value; })
-      .def_prop_ro("net_draw", [](const Self& self) { return self.search.root().net_draw; })
+                   }))
+      .def_prop_ro("value", one_thread([](const Self& self) { return self.search.root().value; }))
+      .def_prop_ro("draw", one_thread([](const Self& self) { return self.search.root().draw; }))
+      .def_prop_ro("moves_left",
+                   one_thread([](const Self& self) { return self.search.root().moves_left; }))
+      .def_prop_ro("net_value",
+                   one_thread([](const Self& self) { return self.search.root().net_value; }))
+      .def_prop_ro("net_draw",
+                   one_thread([](const Self& self) { return self.search.root().net_draw; }))
       .def_prop_ro("net_moves_left",
-                   [](const Self& self) { return self.search.root().net_moves_left; })
-      .def_prop_ro("proven",
-                   [](const Self& self) -> std::optional<int> {
+                   one_thread([](const Self& self) { return self.search.root().net_moves_left; }))
+      .def_prop_ro("proven", one_thread([](const Self& self) -> std::optional<int> {
                      const Node& root = self.search.root();
                      if (!root.proven()) return std::nullopt;
                      return root.low;
-                   })
-      .def_prop_ro("actions",
-                   [](const Self& self) {
+                   }))
+      .def_prop_ro("actions", one_thread([](const Self& self) {
                      return self.template column<std::int32_t>(
                          [](const RootChild& child) { return child.action; });
-                   })
-      .def_prop_ro("visits",
-                   [](const Self& self) {
+                   }))
+      .def_prop_ro("visits", one_thread([](const Self& self) {
                      return self.template column<std::int32_t>(
                          [](const RootChild& child) { return child.visits; });
-                   })
+                   }))
       .def_prop_ro(
-          "priors",
-          [](const Self& self) {
+          "priors", one_thread([](const Self& self) {
             return self.template column<float>([](const RootChild& child) { return child.prior; });
-          })
-      .def_prop_ro("raw_priors",
-                   [](const Self& self) { return to_array(self.search.view().raw_priors()); })
-      .def_prop_ro("values",
-                   [](const Self& self) {
+          }))
+      .def_prop_ro("raw_priors", one_thread([](const Self& self) {
+                     return to_array(self.search.view().raw_priors());
+                   }))
+      .def_prop_ro("values", one_thread([](const Self& self) {
                      return self.template column<double>([](const RootChild& child) {
                        return child.visits > 0 ? child.value : kNaN;
                      });
-                   })
-      .def_prop_ro("draws",
-                   [](const Self& self) {
+                   }))
+      .def_prop_ro("draws", one_thread([](const Self& self) {
                      return self.template column<double>([](const RootChild& child) {
                        return child.visits > 0 ? child.draw : kNaN;
                      });
-                   })
-      .def_prop_ro("moves_left_of_actions",
-                   [](const Self& self) {
+                   }))
+      .def_prop_ro("moves_left_of_actions", one_thread([](const Self& self) {
                      return self.template column<double>([](const RootChild& child) {
                        return child.visits > 0 ? child.moves_left + 1 : kNaN;
                      });
-                   })
-      .def_prop_ro("lower_bounds",
-                   [](const Self& self) {
+                   }))
+      .def_prop_ro("lower_bounds", one_thread([](const Self& self) {
                      return self.template column<std::int8_t>(
                          [](const RootChild& child) { return child.low; });
-                   })
-      .def_prop_ro("upper_bounds",
-                   [](const Self& self) {
+                   }))
+      .def_prop_ro("upper_bounds", one_thread([](const Self& self) {
                      return self.template column<std::int8_t>(
                          [](const RootChild& child) { return child.high; });
-                   })
-      .def_prop_ro("policy_target",
-                   [](const Self& self) { return to_array(self.search.view().policy_target()); })
-      .def_prop_ro("mean_depth", [](const Self& self) { return self.search.mean_depth(); })
-      .def_prop_ro("max_depth", [](const Self& self) { return self.search.max_depth(); })
-      .def_prop_ro("cache_fill", [](const Self& self) { return self.context.cache.fill(); })
-      .def_prop_ro("cache_hits", [](const Self& self) { return self.context.cache.hits(); })
-      .def_prop_ro("cache_misses", [](const Self& self) { return self.context.cache.misses(); })
-      .def_prop_rw(
-          "net_version", [](const Self& self) { return self.context.net_version; },
-          [](Self& self, std::uint64_t version) { self.context.net_version = version; });
+                   }))
+      .def_prop_ro("policy_target", one_thread([](const Self& self) {
+                     return to_array(self.search.view().policy_target());
+                   }))
+      .def_prop_ro("mean_depth",
+                   one_thread([](const Self& self) { return self.search.mean_depth(); }))
+      .def_prop_ro("max_depth",
+                   one_thread([](const Self& self) { return self.search.max_depth(); }))
+      .def_prop_ro("cache_fill",
+                   one_thread([](const Self& self) { return self.context.cache.fill(); }))
+      .def_prop_ro("cache_hits",
+                   one_thread([](const Self& self) { return self.context.cache.hits(); }))
+      .def_prop_ro("cache_misses",
+                   one_thread([](const Self& self) { return self.context.cache.misses(); }))
+      .def_prop_rw("net_version",
+                   one_thread([](const Self& self) { return self.context.net_version; }),
+                   one_thread([](Self& self, std::uint64_t version) {
+                     self.context.net_version = version;
+                   }));
 }
 
 }  // namespace zerogames::detail

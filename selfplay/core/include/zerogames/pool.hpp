@@ -43,6 +43,7 @@ class GamePool {
   /// All games are played.
   bool done() const { return running_ == 0 && !more_games(); }
   std::size_t capacity() const { return slots_.size(); }
+  const std::vector<G>& starts() const { return starts_; }
   const G& initial() const { return initial_; }
   const std::vector<GameLog>& finished() const { return finished_; }
   std::vector<GameLog> take_finished() { return std::exchange(finished_, {}); }

@@ -39,7 +39,12 @@ class PythonGame {
   void legal_actions(std::vector<Action>& actions) const {
     actions.clear();
     for (const nanobind::handle action : nanobind::iter(state_.attr("legal_actions")())) {
-      actions.push_back(static_cast<Action>(nanobind::int_(nanobind::borrow(action))));
+      const auto number = static_cast<Action>(nanobind::int_(nanobind::borrow(action)));
+      if (number < 0 || number >= action_size_) {
+        throw Error("legal_actions gave " + std::to_string(number) + " in a game with " +
+                    std::to_string(action_size_) + " actions");
+      }
+      actions.push_back(number);
     }
   }
   bool is_legal(Action action) const {
