@@ -51,8 +51,8 @@ test-native: $(VENV)/.build-tools
 	$(WITH_BIN) ctest --test-dir build/sanitize --output-on-failure
 
 # Every native parser under libFuzzer and the sanitizers (needs clang++), then every Python one (by
-# coverage if atheris is installed), FUZZ_SECONDS each. What they learn stays in build/fuzz/corpus,
-# so that a later run goes deeper.
+# coverage if atheris is installed), FUZZ_SECONDS each; libFuzzer takes 0 for no limit. What they
+# learn stays in build/fuzz/corpus, so that a later run goes deeper.
 FUZZ_SECONDS ?= 60
 fuzz: $(STAMP)
 	$(WITH_BIN) cmake -G Ninja -S . -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ \

@@ -1,6 +1,7 @@
 """Parsers written in Python read what the project writes, and answer mutants in one line."""
 
 import random
+import resource
 import sys
 import time
 from dataclasses import replace
@@ -64,5 +65,7 @@ def test_small_lc0_file_that_asks_for_gigabytes_takes_no_memory() -> None:
     conv = ConvBlock(weights=few, biases=many, means=none, variances=none, gammas=none, betas=none)
     block = Residual(conv1=conv, conv2=conv, excitation=None)
     small = parse_net(Message(small_lc0()))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(UserError, match="the input block has 1 numbers where 4128768 are known"):
         from_lc0(replace(small, stem=conv, blocks=[block]))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KB
