@@ -358,7 +358,8 @@ class Search {
     write_root_priors(tree_, edges, priors);
   }
 
-  std::uint32_t select_at_root() {
+  /// Not inlined: its code, once per simulation, would take registers from the moves in `step`.
+  [[gnu::noinline]] std::uint32_t select_at_root() {
     if (settings().algorithm == Algorithm::kGumbel) {
       return root_policy_.gumbel.select(settings(), tree_, root_policy_.allowed);
     }
