@@ -28,6 +28,7 @@ def main(argv: Sequence[str]) -> int:
         sys.stdout,
         nodes=settings.nodes,
         move_time_s=None if settings.movetime is None else settings.movetime / 1000,
+        stand_in=open_shipped_nnue,
     )
     session.run(sys.stdin.buffer)
     return 0
@@ -50,6 +51,14 @@ def open_engine(settings: UciSettings) -> Engine:
     else:
         settings = dataclasses.replace(settings, net=None)
     return UciNetEngine(settings)
+
+
+def open_shipped_nnue() -> Engine:
+    """Open the engine that plays where another has no net; its table is small."""
+    from zerogames_chess.nnue.network import SHIPPED
+    from zerogames_chess.nnue.uci import NnueEngine
+
+    return NnueEngine(SHIPPED, hash_mb=4)
 
 
 def _find_net(net: Path | None) -> Path:

@@ -18,6 +18,7 @@ from zerogames_chess.nnue.uci import NnueEngine
 from zerogames_chess.uci import Engine, Session
 from zerogames_chess.uci.net_engine import UciNetEngine
 from zerogames_chess.uci.settings import UciSettings
+from zerogames_chess.uci_command import open_shipped_nnue
 
 from zerogames.evaluate import ConstantEvaluator, Evaluation
 
@@ -38,7 +39,9 @@ def engine(request: pytest.FixtureRequest, small_nnue: Path) -> Engine:
 def talk(engine: Engine, *lines: str) -> list[str]:
     """What a session says until its searches have ended."""
     output = io.StringIO()
-    Session(engine, output).run(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
+    Session(engine, output, stand_in=open_shipped_nnue).run(
+        io.BytesIO("".join(f"{line}\n" for line in lines).encode())
+    )
     return output.getvalue().splitlines()
 
 
@@ -60,6 +63,22 @@ def test_limits_without_measure_do_not_cost_the_mate(engine: Engine, limit: str)
     said = talk(engine, MATE, "isready", f"go {limit}")
     assert said[-1].startswith("bestmove d1d8")
     assert not any("internal error" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    "limit", ["nodes -1", "nodes 0", "depth 0", "mate -3", "movetime nan", "nodes", "depth 1e9"]
+)
+def test_a_limit_below_one_or_unread_does_not_wait_for_stop(engine: Engine, limit: str) -> None:
+    output = io.StringIO()
+    session = Session(engine, output)
+    for line in (MATE, "isready", f"go {limit}"):
+        session.answer(line)
+    assert session._worker is not None
+    session._worker.join(20)
+    ended = not session._worker.is_alive()
+    session._finish()
+    assert ended
+    assert output.getvalue().splitlines()[-1].startswith("bestmove ")
 
 
 class Failing(ConstantEvaluator):

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 
 from zerogames.errors import UserError
@@ -16,7 +15,6 @@ from zerogames_chess.nnue.engine import (
     load_engine,
     moves_to_mate,
 )
-from zerogames_chess.nnue.network import SHIPPED
 from zerogames_chess.uci.engine import BestMove, InfoLine, SearchOrder
 from zerogames_chess.uci.options import Option, OptionValue, parse_integer
 from zerogames_chess.uci.position import UciPosition
@@ -117,12 +115,6 @@ class NnueEngine:
         engine: _native.Engine = load_engine(self._network)
         nodes, seconds = bench(engine, min(max(1, depth), 30))
         return [f"bench {nodes} nodes {round(nodes / max(seconds, 1e-3))} nodes/s"]
-
-
-@cache
-def stand_in() -> NnueEngine:
-    """Return an engine with the shipped network and a small table, kept for the next time."""
-    return NnueEngine(SHIPPED, hash_mb=4)
 
 
 def _milliseconds(seconds: float | None) -> int:

@@ -19,7 +19,7 @@ _NUMBERS = (
 )
 _FLAGS = ("infinite", "ponder")
 _WORDS = frozenset([*_NUMBERS, *_FLAGS, "searchmoves"])
-MAX_LIMITS = {"depth": 1000, "mate": 500, "movestogo": 1_000_000}
+MAX_LIMITS = {"depth": 1000, "mate": 500}
 """Larger numbers mean the same; nodes and times are bounded where they are counted."""
 
 
@@ -71,12 +71,10 @@ class GoLimits:
             problems=tuple(problems),
         )
 
-    def positive(self, name: str) -> int | None:
-        """Return a limit if it was given and is above 0, at most `MAX_LIMITS`."""
+    def bounded(self, name: str) -> int | None:
+        """Return a limit if it was given, at least 1 and at most that of `MAX_LIMITS`."""
         number = self.numbers.get(name)
-        if number is None or number <= 0:
-            return None
-        return min(number, MAX_LIMITS.get(name, number))
+        return None if number is None else max(1, min(number, MAX_LIMITS.get(name, number)))
 
 
 def _clamped(text: str) -> int | None:

@@ -25,6 +25,8 @@ MAX_LINES = 256
 """The largest `MultiPV`: no position has more moves."""
 MAX_PERFT = 7
 _DEFAULT_OVERHEAD_MS = 100
+_UNREAD_S = 1.0
+"""Seconds of a search whose limits cannot be read; without one it would wait for `stop`."""
 _STAND_IN_S = 0.5
 """Most seconds of the engine that plays where another has no net; `stop` does not end it."""
 
@@ -47,9 +49,16 @@ class Session:
         *,
         nodes: int | None = None,
         move_time_s: float | None = None,
+        stand_in: Callable[[], Engine] | None = None,
     ) -> None:
-        """`nodes` and `move_time_s` bound every move, whatever the user interface allows."""
+        """Begin a conversation with the initial position.
+
+        `nodes` and `move_time_s` bound every move, whatever the user interface allows. `stand_in`
+        opens the engine that plays where all searches of `engine` fail.
+        """
         self._engine = engine
+        self._open_stand_in = stand_in
+        self._stand_in: Engine | None = None
         self._output = output
         self._nodes, self._move_time_s = nodes, move_time_s
         self._writing = threading.Lock()
@@ -209,11 +218,14 @@ class Session:
                 moves.append(text)
             else:
                 self._say(f"info string error: searchmoves: '{text[:20]}' is not legal here")
-        nodes, budget = limits.positive("nodes"), self._budget(limits, position)
+        nodes, budget = limits.bounded("nodes"), self._budget(limits, position)
         if not limits.infinite:
             nodes = min(filter(None, (nodes, self._nodes)), default=None)
-        depth, mate = limits.positive("depth"), limits.positive("mate")
+        depth, mate = limits.bounded("depth"), limits.bounded("mate")
         none = nodes is None and budget is None and depth is None and mate is None
+        if none and limits.problems and not (limits.infinite or limits.ponder):
+            self._say(f"info string no limit could be read: searching {_UNREAD_S:g} s")
+            none, budget = False, move_time_budget(_UNREAD_S, self._times.overhead_s)
         think_limits = ThinkLimits(
             nodes=nodes,
             depth=depth,
@@ -237,7 +249,7 @@ class Session:
                 # A clock that has run out still asks for a move.
                 time_s=max(1, numbers[f"{colour}time"]) / 1000,
                 increment_s=max(0, numbers.get(f"{colour}inc", 0)) / 1000,
-                moves_to_go=limits.positive("movestogo"),
+                moves_to_go=numbers.get("movestogo"),
             )
             budgets.append(self._times.budget(left, ply=position.ply))
         return min(budgets, key=lambda budget: budget.hard_s, default=None)
@@ -261,7 +273,7 @@ class Session:
         self._say(best.text())
 
     def _best_move(self, position: UciPosition, order: SearchOrder, legal: list[str]) -> BestMove:
-        """Search; after a failure with less, and without a net by the NNUE network shipped."""
+        """Search; after a failure with less, and where that fails by the stand-in."""
         problem = ""
         try:
             self._engine.get_ready()
@@ -282,16 +294,17 @@ class Session:
             tries = islice(smaller_limits(order.limits), 2)
             best = first_success(tries, lambda limits: search(self._engine, limits), report)
         except Exception as error:
+            if self._open_stand_in is None:
+                raise
             problem = str(error) if isinstance(error, UserError) else one_line(error)
             self._say(f"info string error: {problem}; playing by the shipped NNUE network")
         else:
             if problem:
                 self._say(f"info string error: {problem}")
             return best
-        from zerogames_chess.nnue.uci import stand_in
-
+        self._stand_in = self._stand_in or self._open_stand_in()
         seconds = min(_STAND_IN_S, order.limits.hard_s or _STAND_IN_S)
-        return search(stand_in(), ThinkLimits(soft_s=seconds, hard_s=seconds))
+        return search(self._stand_in, ThinkLimits(soft_s=seconds, hard_s=seconds))
 
     def _say_info(self, info: InfoLine) -> None:
         self._say(info.text(show_wdl=self._show_wdl))

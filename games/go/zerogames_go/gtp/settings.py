@@ -29,7 +29,7 @@ class GtpSettings:
     """What evaluates positions; constant and random need no net and are for tests."""
     nodes: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
     """The most nodes for each move; 800 if neither nodes, time nor a clock limit a move."""
-    movetime: Annotated[float, Field(gt=0)] | None = None
+    movetime: Annotated[float, Field(gt=0, le=86_400)] | None = None
     """The most seconds for each move."""
     threads: Annotated[int, Field(ge=1)] = os.cpu_count() or 1
     """The number of CPU threads that evaluate positions."""
@@ -39,7 +39,7 @@ class GtpSettings:
     """The win rate at which the engine resigns, in [0, 1]; 0 never resigns."""
     resign_turns: Annotated[int, Field(ge=1)] = 3
     """The consecutive own turns at that win rate before the engine resigns."""
-    lag: Annotated[float, Field(ge=0)] = 0.5
+    lag: Annotated[float, Field(ge=0, le=3600)] = 0.5
     """The seconds kept back on every clock for delays."""
     analysis: bool = False
     """Speak KataGo's JSON protocol for analysis instead of GTP, as KaTrain does."""
