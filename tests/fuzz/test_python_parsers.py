@@ -69,3 +69,17 @@ def test_small_lc0_file_that_asks_for_gigabytes_takes_no_memory() -> None:
     with pytest.raises(UserError, match="the input block has 1 numbers where 4128768 are known"):
         from_lc0(replace(small, stem=conv, blocks=[block]))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KB
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("trainer_state", b"[" * 100_000),
+        ("score", b"[" * 100_000),
+        ("score", b'{"score": ' + b"9" * 400 + b"}"),
+        ("nnue_checkpoint", TARGETS["nnue_checkpoint"].make_corpus()[0].replace(b"r.0.", b"r.x.")),
+        ("nnue_checkpoint", TARGETS["nnue_checkpoint"].make_corpus()[0].replace(b"_avg", b"_lvg")),
+    ],
+)
+def test_text_of_any_depth_and_any_number_is_answered(name: str, data: bytes) -> None:
+    assert check(TARGETS[name], data) == (name == "score")  # a checkpoint without a score

@@ -118,7 +118,7 @@ def _read_sealed(folder: Path) -> tuple[TrainerState, dict[str, str]]:
         ) from None
     except ValidationError as error:
         raise UserError(f"{folder}: {STATE_NAME} is wrong at {first_problem(error)}") from None
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         if isinstance(error, UserError):
             raise
         raise DamagedCheckpoint(f"{folder}: {STATE_NAME} is damaged") from None

@@ -95,7 +95,7 @@ class CheckpointFolder:
         for path in self.paths:
             try:
                 found[path] = float(json.loads((path / SCORE_NAME).read_text())["score"])
-            except (OSError, ValueError, KeyError, TypeError):
+            except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 continue
         return found
 

@@ -34,7 +34,7 @@ def read_about(path: Path) -> tuple[str, tuple[int, int, int], int]:
             about = json.loads((file.metadata() or {})["nnue"])
             m, o, p = (int(size) for size in about["sizes"])
             return str(about["features"]), (m, o, p), int(about["epoch"])
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+    except (SafetensorError, OSError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a checkpoint of `zerogames nnue train`: {error}") from None
 
 
@@ -49,20 +49,35 @@ def load_checkpoint(
         )
     weights: dict[str, torch.Tensor] = {}
     states: dict[int, dict[str, torch.Tensor]] = {}
-    with safe_open(path, "pt") as file:
-        for key in file.keys():  # noqa: SIM118 (not a mapping)
-            kind, _, rest = key.partition(".")
-            if kind == "model":
-                weights[rest] = file.get_tensor(key)
-            else:
-                number, _, name = rest.partition(".")
-                states.setdefault(int(number), {})[name] = file.get_tensor(key)
     try:
+        with safe_open(path, "pt") as file:
+            for key in file.keys():  # noqa: SIM118 (not a mapping)
+                kind, _, rest = key.partition(".")
+                if kind == "model":
+                    weights[rest] = file.get_tensor(key)
+                else:
+                    number, _, name = rest.partition(".")
+                    states.setdefault(int(number), {})[name] = file.get_tensor(key)
         model.load_state_dict(weights)
-    except RuntimeError:
+    except (SafetensorError, RuntimeError, ValueError):
         raise UserError(f"{path}: the weights do not fit; the file is damaged") from None
     if optimizer is not None:
+        _check_moments(path, states, optimizer)
         whole = optimizer.state_dict()
         whole["state"] = states
         optimizer.load_state_dict(whole)
     return epoch
+
+
+def _check_moments(
+    path: Path, states: dict[int, dict[str, torch.Tensor]], optimizer: torch.optim.Optimizer
+) -> None:
+    """Raise `UserError` unless Adam's moments are those of the parameters, or there are none."""
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    for number, state in states.items():
+        whole = state.keys() == {"step", "exp_avg", "exp_avg_sq"} and 0 <= number < len(parameters)
+        if not whole or any(
+            tensor.shape not in (parameters[number].shape, torch.Size())
+            for tensor in state.values()
+        ):
+            raise UserError(f"{path}: the moments do not fit; the file is damaged")
