@@ -10,7 +10,7 @@ import pytest
 from zerogames.data import record_game
 from zerogames.data.record import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
 from zerogames.data.record_game import record_key
-from zerogames.data.replay import replay_in_python
+from zerogames.data.record_samples import replay_in_python
 from zerogames.data.sample import SampleBatch
 from zerogames.data.shard import write_shard
 from zerogames.data.sources import Source

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zerogames.data.formats import ReadContext
 from zerogames.data.record import SEARCH_KINDS, GameRecord, SearchColumns
-from zerogames.data.replay import Replay, replay_samples
+from zerogames.data.record_samples import RecordColumns, replay_samples
 from zerogames.data.returns import lambda_returns
 from zerogames.errors import UserError
 from zerogames.game import Game
@@ -72,7 +72,7 @@ class RecordGame:
         if record.result is None:
             raise UserError("the game has no result")
         game = fitting_game(record.game, context)
-        replay = Replay(
+        replay = RecordColumns(
             actions=record.actions,
             chosen=self.plies[chosen],
             result=record.result,

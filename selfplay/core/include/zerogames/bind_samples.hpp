@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "zerogames/replay.hpp"
+#include "zerogames/record_samples.hpp"
 
 namespace zerogames {
 
@@ -43,7 +43,7 @@ Vector<T> read_column(nb::handle columns, const char* name) {
 
 namespace detail {
 
-/// Adds the method `replay_samples`; `game` is a zerogames.data.replay.Replay.
+/// Adds the method `replay_samples`; `game` is a zerogames.data.record_samples.RecordColumns.
 template <PackedGame G>
 void bind_replay(nb::class_<G>& state) {
   state.def(
@@ -57,15 +57,15 @@ void bind_replay(nb::class_<G>& state) {
         const auto policy_targets = read_column<float>(game, "policy_targets");
         const auto search_q = read_column<float>(game, "search_q");
         const auto search_d = read_column<float>(game, "search_d");
-        const Replay replay{.actions = as_span(actions),
-                            .chosen = as_span(chosen),
-                            .policy_offsets = as_span(policy_offsets),
-                            .policy_actions = as_span(policy_actions),
-                            .policy_targets = as_span(policy_targets),
-                            .search_q = as_span(search_q),
-                            .search_d = as_span(search_d),
-                            .result = nb::cast<float>(game.attr("result")),
-                            .is_whole = nb::cast<bool>(game.attr("is_whole"))};
+        const RecordColumns replay{.actions = as_span(actions),
+                                   .chosen = as_span(chosen),
+                                   .policy_offsets = as_span(policy_offsets),
+                                   .policy_actions = as_span(policy_actions),
+                                   .policy_targets = as_span(policy_targets),
+                                   .search_q = as_span(search_q),
+                                   .search_d = as_span(search_d),
+                                   .result = nb::cast<float>(game.attr("result")),
+                                   .is_whole = nb::cast<bool>(game.attr("is_whole"))};
         SampleList samples;
         {
           const nb::gil_scoped_release released;

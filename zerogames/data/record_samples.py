@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Replay:
-    """A game to be made into samples; native code reads these fields (`zerogames/replay.hpp`)."""
+class RecordColumns:
+    """A game to be made into samples; native code (record_samples.hpp) reads these fields."""
 
     actions: NDArray[np.int32]
     """`[plies]`."""
@@ -38,7 +38,7 @@ class Replay:
     """False for a line that was broken off: its length is not the game's."""
 
 
-def replay_samples(game: Game, start: State, encoding: str, replay: Replay) -> list[bytes]:
+def replay_samples(game: Game, start: State, encoding: str, replay: RecordColumns) -> list[bytes]:
     """Make a packed sample of each chosen ply of a game that began at `start`.
 
     Raises:
@@ -49,7 +49,7 @@ def replay_samples(game: Game, start: State, encoding: str, replay: Replay) -> l
     return replay_in_python(game, start, encoding, replay)
 
 
-def replay_in_python(game: Game, start: State, encoding: str, replay: Replay) -> list[bytes]:
+def replay_in_python(game: Game, start: State, encoding: str, replay: RecordColumns) -> list[bytes]:
     """Do the same for a game whose native class has no replay."""
     chosen = set(replay.chosen.tolist())
     state, plies, samples = start, len(replay.actions), []

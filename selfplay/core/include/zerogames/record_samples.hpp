@@ -6,8 +6,8 @@
 
 namespace zerogames {
 
-/// A game to be made into samples; see zerogames/data/replay.py.
-struct Replay {
+/// A game to be made into samples; see zerogames/data/record_samples.py.
+struct RecordColumns {
   std::span<const Action> actions;       ///< [plies]
   std::span<const std::int32_t> chosen;  ///< plies wanted, ascending
   /// Sparse policies: ply i owns entries offsets[i] to offsets[i + 1]. Empty: the action played.
@@ -23,7 +23,7 @@ struct Replay {
 /// Replays a game from `state` and adds a sample for each chosen ply. Throws Error if a move or a
 /// policy entry is not legal, or if the policy of a chosen ply does not sum to 1.
 template <PackedGame G>
-void replay_samples(G state, const typename G::Encoding& encoding, const Replay& game,
+void replay_samples(G state, const typename G::Encoding& encoding, const RecordColumns& game,
                     SampleList& out) {
   const auto plies = static_cast<std::int32_t>(game.actions.size());
   PackedPlanes packed;
