@@ -253,10 +253,13 @@ def is_legal_go(sgf: str, rules: str, arguments: tuple[str, ...], move: str) -> 
 
 
 class JsonTalk:
-    """Queries that are nearly right, on small boards."""
+    """Queries that are nearly right, on small boards.
+
+    None asks for 10^9 visits: that is allowed, and takes as long as it says.
+    """
 
     SILLY: tuple[Any, ...] = (
-        *(None, True, -1, 0, 1, 2, 1e9, 1e300, -0.5, 10**400, "", "x", "B", "pass", "\ud800"),
+        *(None, True, -1, 0, 1, 2, 2e9, 1e300, -0.5, 10**400, "", "x", "B", "pass", "\ud800"),
         *([], [[]], [["B", "A1"]], {}, {"ko": "SIMPLE"}, ["A1"], [0], [99], [[[[]]]]),
     )
 

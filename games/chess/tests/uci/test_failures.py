@@ -81,6 +81,13 @@ def test_a_limit_below_one_or_unread_does_not_wait_for_stop(engine: Engine, limi
     assert output.getvalue().splitlines()[-1].startswith("bestmove ")
 
 
+@pytest.mark.parametrize("limit", ["nodes -1", "depth -1", "mate -1", "nodes 0"])
+def test_an_infinite_search_takes_a_limit_below_one(engine: Engine, limit: str) -> None:
+    said = talk(engine, MATE, "isready", f"go infinite {limit}", "stop")
+    assert said[-1].startswith("bestmove ")
+    assert not any("error" in line for line in said)
+
+
 class Failing(ConstantEvaluator):
     """Fails for batches of more than `most` positions."""
 
