@@ -40,8 +40,10 @@ def test_a_mistake_is_one_line(
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
+    assert main(["--help"]) == 0
     out = capsys.readouterr().out
+    assert main([]) == 2
+    assert capsys.readouterr().err == out
     for name in find_commands():
         assert f"\n  {name} " in out
 

@@ -6,8 +6,11 @@ Needs neither torch nor onnx. What the files hold is said in `zerogames.export.c
 
 import contextlib
 import os
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 CACHED_FILES = 32
@@ -19,16 +22,39 @@ PRUNED = ("*.onnx", "*.native")
 
 
 def cache_folder() -> Path:
-    """Return the folder, `zerogames/onnx` in the user's cache; it may not exist yet."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "zerogames" / "onnx"
+    """Return the folder, `zerogames/onnx` in the user's cache.
+
+    The cache is optional: where it cannot be written, a temporary folder of this process takes its
+    place, and a line of warning says so.
+    """
+    return _writable(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+
+
+@cache
+def _writable(base: str) -> Path:
+    folder = Path(base) / "zerogames" / "onnx"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        print(
+            f"warning: the cache {folder} cannot be written ({error.strerror}); nets are converted "
+            "anew by every command (XDG_CACHE_HOME names another folder)",
+            file=sys.stderr,
+        )
+        _fallback.append(tempfile.TemporaryDirectory(prefix="zerogames-cache-"))
+        return Path(_fallback[-1].name)
+
+
+_fallback: list[tempfile.TemporaryDirectory[str]] = []
+"""Removed when the process ends."""
 
 
 def cached_file(name: str, write: Callable[[Path], None]) -> Path:
     """Return the file of this name in the cache; `write` makes it, atomically, if it is missing."""
     path = cache_folder() / name
     if not mark_used(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
         write(path)
         prune_cache()
     return path

@@ -62,11 +62,17 @@ def read_purpose(module: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; exit code 2 for a user's mistake, 130 after Ctrl-C."""
+    """Run a command; exit code 2 for a user's mistake, 130 after Ctrl-C.
+
+    `zerogames.__main__` calls it, and answers Ctrl-C while this module is imported.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     limit_openmp_spinning()
     try:
-        if not arguments or arguments[0] in ("-h", "--help", "help"):
+        if not arguments:
+            print(usage(), file=sys.stderr)
+            return USAGE_ERROR
+        if arguments[0] in ("-h", "--help", "help"):
             print(usage())
             return 0
         if arguments[0] in ("-V", "--version"):
@@ -90,7 +96,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has gone: close quietly instead of failing again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

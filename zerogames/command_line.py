@@ -8,6 +8,7 @@ from typing import Annotated, Any, Generic, TypeVar, cast
 
 import tyro
 
+from zerogames.arguments import read_options
 from zerogames.config import make_settings, to_table
 from zerogames.errors import UserError
 from zerogames.presets import Preset, default_preset, find_preset, preset_names
@@ -112,10 +113,10 @@ def _parse(command: Command[T], argv: Sequence[str], defaults: T, preset: Preset
     description = inspect.cleandoc(command.description)
     if preset is not None and preset.nets:
         description += f" The preset {preset.path.stem} is for the nets {', '.join(preset.nets)}."
-    parsed: Any = tyro.cli(
+    parsed: Any = read_options(
         everything,
-        args=argv,
-        prog=f"zerogames {command.name}",
+        argv,
+        f"zerogames {command.name}",
         description=description,
         default=everything(settings=defaults),
     )

@@ -5,6 +5,7 @@ Presets are in `zerogames.presets`, the command line is in `zerogames.command_li
 """
 
 import dataclasses
+import math
 import tomllib
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +24,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: {error}") from None
+    except RecursionError:
+        raise UserError(f"{path}: its values are nested too deeply") from None
 
 
 def make_settings(kind: type[T], given: dict[str, Any]) -> T:
@@ -31,10 +34,24 @@ def make_settings(kind: type[T], given: dict[str, Any]) -> T:
     import pydantic  # slow to import, and not needed to show the help of a command
 
     try:
-        return pydantic.TypeAdapter(kind).validate_python(given)
+        settings = pydantic.TypeAdapter(kind).validate_python(given)
     except pydantic.ValidationError as error:
         value = error.errors()[0]["input"]
         raise UserError(f"{first_problem(error)} (given {value!r:.60})") from None
+    _check_finite(settings, "")
+    return settings
+
+
+def _check_finite(settings: Any, prefix: str) -> None:
+    """Raise `UserError` for a number in the settings that is infinite or not a number."""
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        name = f"{prefix}{field.name}"
+        if dataclasses.is_dataclass(value):
+            _check_finite(value, f"{name}.")
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, float) and not math.isfinite(number):
+                raise UserError(f"{name.replace('_', '-')}: write a finite number, not {number}")
 
 
 def to_table(settings: Any) -> dict[str, Any]:

@@ -63,6 +63,7 @@ def _check_policy_maps(game: Game) -> None:
 def _check_symmetries(game: Game) -> None:
     _, height, width = game.spec.observation_shape
     cells, actions = np.arange(height * width), np.arange(game.spec.action_size)
+    assert game.symmetries, "the game has no symmetries; the identity is one"
     identity = game.symmetries[0]
     assert np.array_equal(identity.cells, cells), "the first symmetry is the identity"
     assert np.array_equal(identity.actions, actions), "the first symmetry is the identity"

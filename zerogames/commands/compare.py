@@ -5,10 +5,10 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-import tyro
 from rich.console import Console
 from rich.markdown import Markdown
 
+from zerogames.arguments import read_options
 from zerogames.errors import UserError
 from zerogames.identity import split_identity
 from zerogames.presets import find_preset
@@ -43,10 +43,10 @@ class CompareSettings:
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames compare`."""
-    settings = tyro.cli(
+    settings = read_options(
         CompareSettings,
-        args=argv,
-        prog="zerogames compare",
+        argv,
+        "zerogames compare",
         description="Train several nets with several seeds on the same games: a table with means, "
         "deviations and t-tests, and curves.",
     )

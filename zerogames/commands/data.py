@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from zerogames.arguments import read_subcommand
 from zerogames.data.census import count_games
 from zerogames.data.convert import convert
 from zerogames.data.problems import OnProblem
@@ -64,8 +65,8 @@ class Convert(DataOptions):
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames data`."""
-    command = tyro.extras.subcommand_cli_from_dict(
-        {"inspect": Inspect, "stats": Stats, "convert": Convert}, args=argv, prog="zerogames data"
+    command = read_subcommand(
+        {"inspect": Inspect, "stats": Stats, "convert": Convert}, argv, "zerogames data"
     )
     source = _open(command)
     if isinstance(command, Convert):

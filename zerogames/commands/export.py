@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from zerogames.arguments import read_options
 from zerogames.export import ExportOptions
 
 NOT_BUILT = 1
@@ -34,7 +35,7 @@ class ExportSettings:
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames export`."""
-    settings = tyro.cli(ExportSettings, args=argv, prog="zerogames export")
+    settings = read_options(ExportSettings, argv, "zerogames export")
     from zerogames.export.formats import default_path, export_net
     from zerogames.export.parity import ExportDiffers
     from zerogames.registry import get_game

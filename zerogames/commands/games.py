@@ -10,6 +10,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from zerogames.arguments import read_options
 from zerogames.data.formats import get_game_data
 from zerogames.game import Game, GamePlugin
 from zerogames.identity import format_value, split_identity
@@ -20,7 +21,7 @@ COMMON_KERNELS = ("3x3", "5x5", "rng")
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames games`."""
-    return tyro.cli(games, args=argv, prog="zerogames games")
+    return read_options(games, argv, "zerogames games")
 
 
 def games(

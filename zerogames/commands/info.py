@@ -9,6 +9,8 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from zerogames.arguments import read_options
+from zerogames.config import read_toml
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.presets import find_preset
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames info`."""
-    return tyro.cli(info, args=argv, prog="zerogames info")
+    return read_options(info, argv, "zerogames info")
 
 
 def info(
@@ -49,6 +51,7 @@ def info(
     console = Console()
     if preset:
         chosen = find_preset(preset, game=game or None)
+        read_toml(chosen.path)  # says what is wrong with a damaged one
         console.print(f"{chosen.path}\n", highlight=False, soft_wrap=True)
         console.print(chosen.path.read_text(encoding="utf-8"), markup=False, soft_wrap=True)
         return 0

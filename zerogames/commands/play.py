@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import tyro
 from rich.console import Console
 
+from zerogames.arguments import read_options
 from zerogames.errors import UserError
 from zerogames.game import Game, parse_position
 from zerogames.registry import get_game
@@ -44,7 +44,7 @@ class PlayOptions:
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames play`."""
-    options = tyro.cli(PlayOptions, args=argv, prog="zerogames play")
+    options = read_options(PlayOptions, argv, "zerogames play")
     return play(options)
 
 

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import tyro
 
+from zerogames.arguments import read_options
 from zerogames.atomic import write_text_atomically
 from zerogames.errors import UserError
 
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames report`."""
-    return tyro.cli(report, args=argv, prog="zerogames report")
+    return read_options(report, argv, "zerogames report")
 
 
 def report(

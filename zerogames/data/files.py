@@ -6,6 +6,8 @@ files are passed over, and what unpacks to too much is refused.
 
 import gzip
 import io
+import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -19,10 +21,27 @@ from zerogames.errors import UserError
 
 MAX_WHOLE_BYTES = 1 << 28
 """A file that is read at once may unpack to this much."""
+MAX_RATIO = 200
+"""A file of gzip may unpack to this many times its size, beyond `SMALL_BYTES`: real games and
+weights stay below 20, a bomb reaches 1,000."""
+SMALL_BYTES = 1 << 24
 MAX_MEMBERS = 10_000_000
 _GZIP_MAGIC = b"\x1f\x8b"
 _HEAD_BYTES = 4096
 _ZIP_MAGIC = b"PK\x03\x04"
+_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,  # an offset before the file's start; bz2 says so of its data
+    OverflowError,
+    RuntimeError,  # encrypted; NotImplementedError is one: an unknown method
+    ValueError,
+    struct.error,
+    IndexError,
+)
+"""What zipfile raises for damaged archives; its documentation names the first."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +98,7 @@ class _Gunzip(gzip.GzipFile):
 
 def _gunzip(name: str, raw: bytes, limit: int) -> bytes:
     """All members of a gzip file; `limit` holds before memory is taken."""
+    limit = min(limit, max(SMALL_BYTES, MAX_RATIO * len(raw)))
     parts: list[bytes] = []
     total = 0
     while raw:
@@ -144,7 +164,8 @@ def _tar_members(file: DataFile, problems: Problems) -> Iterator[DataFile]:
                     yield DataFile(name, member.size, _slice_opener(file, member))
             if not packed:
                 _check_end(file, tar.offset)
-    except (tarfile.TarError, EOFError, OSError, zlib.error, ValueError) as error:
+    # OverflowError: an offset beyond what the system can seek to.
+    except (tarfile.TarError, EOFError, OSError, zlib.error, ValueError, OverflowError) as error:
         problems.add(file.name, f"damaged tar ({error})")
 
 
@@ -169,7 +190,10 @@ def _held_member(name: str, member: tarfile.TarInfo, tar: tarfile.TarFile) -> Da
 def _slice_opener(file: DataFile, member: tarfile.TarInfo) -> Callable[[], IO[bytes]]:
     def open_slice() -> IO[bytes]:
         with file.open_raw() as stream:
-            stream.seek(member.offset_data)
+            try:
+                stream.seek(member.offset_data)
+            except (OSError, OverflowError, ValueError) as error:
+                raise UserError(f"{file.name}!{member.name}: damaged tar ({error})") from None
             data = stream.read(min(member.size, MAX_WHOLE_BYTES + 1))
         return io.BytesIO(data)
 
@@ -180,7 +204,7 @@ def _zip_members(path: Path, problems: Problems) -> Iterator[DataFile]:
     try:
         with zipfile.ZipFile(path) as archive:
             infos = [info for info in archive.infolist()[:MAX_MEMBERS] if not info.is_dir()]
-    except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
+    except _ZIP_ERRORS as error:
         problems.add(str(path), f"damaged zip ({error})")
         return
     for info in infos:
@@ -194,7 +218,7 @@ def _zip_opener(path: Path, info: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
         try:
             with zipfile.ZipFile(path) as archive, archive.open(info) as member:
                 return io.BytesIO(member.read(MAX_WHOLE_BYTES + 1))
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        except _ZIP_ERRORS as error:
             raise UserError(f"{path}!{info.filename}: damaged zip ({error})") from None
 
     return open_member

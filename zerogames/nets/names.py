@@ -7,6 +7,7 @@ sizes (`+se4`, `+x4`), the random patterns' seed (`+seed7`) or an encoding of th
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast, get_args
 
 from zerogames_kernels import Pattern, random_pattern, square_pattern
@@ -44,6 +45,8 @@ def parse_net_name(
     trunk, *options = name.strip().split("+")
     parts = trunk.split("_")
     if len(parts) not in (3, 4) or not all(parts):
+        if Path(name).is_dir():
+            raise UserError(f"'{name}' is a folder; name a net file")
         raise UserError(f"'{name}' is not a net name; write {_SHAPE}")
     block, kernel, size = parts[0], parts[1], parts[-1]
     if block not in BLOCKS:

@@ -95,10 +95,10 @@ class PretrainSettings:
         """Raise `UserError` for what makes no sense."""
         if not self.data:
             raise UserError("say what to learn from: --data PATH (files or folders of games)")
-        for name in ("minutes", "steps"):
+        for name in ("minutes", "steps", "checkpoint_minutes"):
             value = getattr(self, name)
             if value is not None and value <= 0:
-                raise UserError(f"--{name} must be positive, not {value:g}")
+                raise UserError(f"--{name.replace('_', '-')} must be positive, not {value:g}")
         for name in ("report_every", "keep_checkpoints"):
             if getattr(self, name) < 1:
                 option = name.replace("_", "-")

@@ -118,6 +118,8 @@ def find_net(text: str | Path | None, game: Game | None = None, *, runs: Path = 
         return NetSource(origin="file", path=path, game=_playing(path, game))
     check_net_text(given)
     if game is None:
+        if path.is_dir():
+            raise UserError(f"'{given}' is a folder; name a net file")
         raise UserError(f"there is no net file '{given}'; for a name add --game")
     name = game.parse_net(given).name
     return NetSource(origin=f"new random net {name}", name=name, game=game)
@@ -126,6 +128,8 @@ def find_net(text: str | Path | None, game: Game | None = None, *, runs: Path = 
 def check_net_text(text: str) -> None:
     """Refuse a file that is not there, before the game of the net is known."""
     is_path = os.sep in text or text.endswith(net_suffixes())
+    if is_path and Path(text).is_dir():
+        raise UserError(f"'{text}' is a folder; name a net file")
     if is_path and not Path(text).is_file():
         raise UserError(f"there is no net file '{text}'; train one or give its path")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import chess
 import tyro
 
+from zerogames.arguments import read_options
 from zerogames.errors import UserError
 from zerogames_chess import _native
 
@@ -25,7 +26,7 @@ class PerftOptions:
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; raise `UserError` for a position that cannot be."""
-    options = tyro.cli(PerftOptions, args=argv, prog="zerogames perft")
+    options = read_options(PerftOptions, argv, "zerogames perft")
     if options.depth < 1:
         raise UserError(f"depth {options.depth}: must be at least 1")
     state = _native.State.from_fen(options.fen, options.chess960)

@@ -20,6 +20,7 @@ import numpy as np
 import tyro
 from rich.console import Console
 
+from zerogames.arguments import read_options
 from zerogames.data.record import JUDGED, SEARCH_KINDS, GameRecord, SearchColumns
 from zerogames.data.sources import Source
 from zerogames.data.split import is_validation
@@ -85,7 +86,7 @@ _Job = tuple[RefuteOptions, int, list[GameRecord]]
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames refute`."""
-    options = tyro.cli(RefuteOptions, args=argv, prog="zerogames refute")
+    options = read_options(RefuteOptions, argv, "zerogames refute")
     console = Console(stderr=True)
     _check(options)
     with open_engine(options) as engine:

@@ -89,6 +89,9 @@ class RatingBook:
 
 def _read_result(name: str, result: Mapping[str, Any]) -> Tally:
     wdl = Wdl(result["wins"], result["draws"], result["losses"])
+    counts = (wdl.wins, wdl.draws, wdl.losses, *result["pairs"])
+    if not all(type(count) is int and 0 <= count < 1 << 40 for count in counts):
+        raise ValueError("counts of games are whole numbers, 0 or more")
     return Tally(name, str(result["opponent"]), wdl, Pentanomial(*result["pairs"]))
 
 

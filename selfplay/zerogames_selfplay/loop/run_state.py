@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zerogames.atomic import write_bytes_atomically
+from zerogames.errors import UserError
 from zerogames.nets.net_info import read_net_info
 from zerogames.registry import get_game
 from zerogames.runs.display import Display
@@ -57,8 +58,12 @@ class RunState:
         self.log = MetricsLog(folder.paths, step=report.step)
         ratings = self.log.ratings.lines
         self.book = RatingBook(reference=anchors[0].name if anchors else "")
-        for line in ratings:
-            self.book.add_line(line)
+        try:
+            for line in ratings:
+                self.book.add_line(line)
+            rated = [(line["step"], line["elo"], line["low"], line["high"]) for line in ratings]
+        except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+            raise UserError(f"{folder.paths.ratings}: damaged ({error!r:.100})") from None
         self.status = Status(
             game=get_game(settings.game).spec.identity,
             net=learner.net_name,
@@ -66,7 +71,7 @@ class RunState:
             elapsed_before_s=report.elapsed_s,
             learner=report,
             losses=[line["loss"] for line in self.log.metrics.lines if line.get("loss")],
-            ratings=[(line["step"], line["elo"], line["low"], line["high"]) for line in ratings],
+            ratings=rated,
         )
         self.playing_step = 0
         """The training step of the net that plays."""

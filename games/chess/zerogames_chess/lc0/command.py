@@ -6,6 +6,7 @@ from pathlib import Path
 
 import tyro
 
+from zerogames.arguments import read_options
 from zerogames.errors import UserError
 
 
@@ -16,14 +17,14 @@ class ImportOptions:
     weights: tyro.conf.Positional[Path]
     """A `.pb.gz` file: classical or convolutional policy, input format classic."""
     out: Path | None = None
-    """The file to write; by default it lies beside the weights and ends in `.safetensors`."""
+    """The file to write; by default `<weights>.safetensors` in the working directory."""
     data_licence: str = ""
     """Licence of the data it was trained on, told in the file."""
 
 
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames import`."""
-    options = tyro.cli(ImportOptions, args=argv, prog="zerogames import")
+    options = read_options(ImportOptions, argv, "zerogames import")
     from zerogames.nets.file import save_net
     from zerogames_chess.lc0.network import read_lc0
     from zerogames_chess.lc0.transfer import from_lc0
@@ -44,4 +45,4 @@ def main(argv: Sequence[str]) -> int:
 
 def _default_name(weights: Path) -> Path:
     name = weights.name.removesuffix(".gz").removesuffix(".pb")
-    return weights.with_name(f"{name}.safetensors")
+    return Path(f"{name}.safetensors")

@@ -42,6 +42,8 @@ NETWORKS = {
 POLICIES = {1: "classical", 2: "conv", 3: "attention"}
 VALUES = {1: "scalar", 2: "wdl", 3: "param"}
 ACTIVATIONS = {0: "relu", 1: "mish"}
+_START = bytes([0x0D]) + MAGIC.to_bytes(4, "little")
+"""The magic number as the first field, as every writer has it."""
 _MAX_BYTES = 1 << 31
 _FIRST_ATTENTION_FIELD = 17
 
@@ -103,6 +105,8 @@ class Lc0Net:
 def read_lc0(path: str | Path) -> Lc0Net:
     """Read a `.pb.gz` or `.pb` file; raise `UserError` that names what it cannot be read for."""
     path = Path(path)
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; name a net file")
     if not path.is_file():
         raise UserError(f"there is no net file {path}")
     file = DataFile(str(path), path.stat().st_size, lambda: path.open("rb"))
@@ -110,7 +114,8 @@ def read_lc0(path: str | Path) -> Lc0Net:
     try:
         return parse_net(Message(data))
     except UserError as error:
-        raise UserError(f"{path}: {error}") from None
+        reason = error if data.startswith(_START) else "not an Lc0 weights file"
+        raise UserError(f"{path}: {reason}") from None
 
 
 def parse_net(net: Message) -> Lc0Net:

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-import tyro
-
+from zerogames.arguments import read_subcommand
 from zerogames_chess.nnue.bench import bench
 from zerogames_chess.nnue.data import data
 from zerogames_chess.nnue.describe import features
@@ -23,10 +22,10 @@ def main(argv: Sequence[str]) -> int:
         "train": train,
     }
     return int(
-        tyro.extras.subcommand_cli_from_dict(
+        read_subcommand(
             commands,
-            args=argv,
-            prog="zerogames nnue",
+            argv,
+            "zerogames nnue",
             description="NNUE for chess: feature sets, data, training.",
         )
     )

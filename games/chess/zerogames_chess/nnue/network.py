@@ -127,6 +127,8 @@ def find_network(path: Path) -> Path:
 def read_network(path: Path) -> Network:
     """Read and check a file, or `shipped`; any damage or foreign content is refused in one line."""
     path = find_network(path)
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; name a network file")
     if not path.is_file():
         raise UserError(f"there is no network file {path}")
     try:
