@@ -96,7 +96,7 @@ def _parse(parse: Callable[[Sequence[str], bool], T], argv: Sequence[str], prog:
         error = _explain(refused.event, argv, lambda: _known_options(parse, argv))
         raise error from None
     except SystemExit as end:
-        if end.code in (0, None):
+        if end.code != 2:  # the end of the help, or of a command whose reader has gone
             raise
         raise UserError(f"wrong arguments; `{prog} --help` lists what there is") from None
 
