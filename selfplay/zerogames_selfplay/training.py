@@ -1,7 +1,7 @@
 """A run of training, as the library offers it: self-play, rounds of training, and ratings."""
 
 import threading
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -66,8 +66,7 @@ def run_training(
             stop=stop,
         )
         run.greet()
-        with closing(run.log):
-            _train(run, folder, backend)
+        _train(run, folder, backend)
         return TrainingResult(paths=folder.paths, status=run.status)
 
 

@@ -76,7 +76,6 @@ class PretrainRun:
 
     def close(self) -> None:
         """Let another command have the folder."""
-        self._events.close()
         self._folder.close()
 
     def _open_trainer(self) -> tuple[Trainer, float]:

@@ -1,15 +1,16 @@
 """The log of a run's metrics: lines of JSON, and TensorBoard's events."""
 
+import io
 import json
 import math
+import os
+import socket
+import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zerogames.atomic import append_durably, write_text_atomically
-
-if TYPE_CHECKING:
-    from torch.utils.tensorboard import SummaryWriter
 
 
 class JsonLines:
@@ -65,23 +66,36 @@ class Events:
     def __init__(self, folder: Path, *, step: int) -> None:
         self._folder = folder
         self._purge_step = step + 1
-        self._writer: SummaryWriter | None = None
+        self._path: Path | None = None
 
     def add(self, group: str, line: Mapping[str, Any]) -> None:
         """Write the finite numbers of a line under its `step`."""
-        if self._writer is None:
-            from torch.utils.tensorboard import SummaryWriter
+        from tensorboard.compat.proto.event_pb2 import SessionLog
+        from tensorboard.compat.proto.summary_pb2 import Summary
 
-            self._writer = SummaryWriter(str(self._folder), purge_step=self._purge_step)
-        for name, value in line.items():
-            if name != "step" and isinstance(value, int | float) and math.isfinite(value):
-                self._writer.add_scalar(f"{group}/{name}", value, line["step"])
-        self._writer.flush()
+        if self._path is None:
+            name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
+            self._folder.mkdir(exist_ok=True)
+            self._path = self._folder / f"{name}.{os.getpid()}.{id(self)}"
+            self._write(file_version="brain.Event:2")
+            start = SessionLog(status=SessionLog.START)
+            self._write(step=self._purge_step, session_log=start)
+        values = [
+            Summary.Value(tag=f"{group}/{name}", simple_value=value)
+            for name, value in line.items()
+            if name != "step" and isinstance(value, int | float) and math.isfinite(value)
+        ]
+        self._write(step=line["step"], summary=Summary(value=values))
 
-    def close(self) -> None:
-        """Write what is pending."""
-        if self._writer is not None:
-            self._writer.close()
+    def _write(self, **content: Any) -> None:
+        """Append an event here and now: the thread of torch's writer prints its own errors."""
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        assert self._path is not None
+        record = io.BytesIO()
+        RecordWriter(record).write(Event(wall_time=time.time(), **content).SerializeToString())
+        append_durably(self._path, record.getvalue())
 
 
 def _finite(value: Any) -> Any:

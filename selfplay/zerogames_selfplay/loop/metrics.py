@@ -24,7 +24,3 @@ class MetricsLog:
         """Write the rating of a net."""
         self.ratings.add(line)
         self._events.add("rating", {key: line[key] for key in ("step", "elo", "low", "high")})
-
-    def close(self) -> None:
-        """Write what is pending."""
-        self._events.close()

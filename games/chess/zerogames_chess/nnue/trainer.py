@@ -224,5 +224,4 @@ def _train_epochs(trainer: Trainer, display: Display) -> float:
             f"epoch {trainer.epoch}/{options.epochs}: loss {loss:.5f}, "
             f"validation {validation:.5f}, {rate:,.0f} samples/s"
         )
-    events.close()
     return rate
