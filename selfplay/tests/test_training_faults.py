@@ -171,3 +171,12 @@ def test_learners_and_workers_that_are_killed_are_replaced(tmp_path: Path, kills
     assert set(killed) == {"ray::LearnerActor", "ray::SelfplayActor"}
     assert f"generation {settings.generations}" in printed
     check_sums(tmp_path, settings)
+
+
+def test_a_run_that_died_before_its_last_net_played_has_that_net_afterwards(tmp_path: Path) -> None:
+    train(tiny(tmp_path))
+    newest = (tmp_path / "net.safetensors").read_bytes()
+    older = tmp_path / "nets" / f"step-{steps_in(tmp_path / 'nets')[0]:08d}.safetensors"
+    (tmp_path / "net.safetensors").write_bytes(older.read_bytes())
+    train(tiny(tmp_path))
+    assert (tmp_path / "net.safetensors").read_bytes() == newest

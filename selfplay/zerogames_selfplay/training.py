@@ -82,10 +82,11 @@ def _open_backend(
 
 def _train(run: RunState, folder: RunFolder, backend: Backend) -> None:
     learner, settings = backend.learner, run.settings
+    net = run.first_net(learner.write_net())
     if not run.finished:
         job = PlayersJob(
             settings=settings.selfplay(),
-            net=run.first_net(learner.write_net()),
+            net=net,
             folder=folder.paths.shards,
             prefix=f"{folder.session:04d}",
             seed=derive_seed(settings.seed, folder.session),

@@ -196,8 +196,8 @@ class PretrainRun:
         if self.progress >= 1:
             self._validate(held_out, final=True)
         elif not validated:
-            self._save()
             self._write_net({})
+            self._save()
 
     def _leave_out(self, batch: SampleBatch) -> SampleBatch:
         """Give no weight to moves that the net cannot express: passes, for the papers' Go nets."""
@@ -239,8 +239,9 @@ class PretrainRun:
             )
             self._events.add("final_validation", {"step": trainer.step, **figures})
         self.metrics.add(line)
-        self._save(score=score)
+        # The checkpoint last: a run that is over is not continued, and would keep an older net.
         self._write_net(figures, playing)
+        self._save(score=score)
         self.display.line(validation_line(trainer.step, figures))
         # The rate of steps shall not count the time of validation.
         self._reported = (time.perf_counter(), trainer.samples, self._waited_s)

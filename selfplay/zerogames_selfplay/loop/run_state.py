@@ -128,10 +128,14 @@ class RunState:
             self._display.line(note)
 
     def first_net(self, fresh: Path) -> Path:
-        """The net to begin with: the one that played last, or the learner's own, `fresh`."""
+        """The net to begin with: the learner's own, `fresh`, or the one that played last.
+
+        An older one plays on only where a gate match may have kept it; else the session before
+        was killed between its last checkpoint and the copy of its net.
+        """
         if self.paths.net.exists():
             step = read_net_info(self.paths.net).step
-            if step <= self.report.step:
+            if step == self.report.step or (self.settings.gate.pairs and step < self.report.step):
                 self._note_playing(step)
                 return self.paths.net
         return self.adopt(fresh, self.report.step)
