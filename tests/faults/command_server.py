@@ -16,10 +16,6 @@ MODULES = (
     "matplotlib.backends.backend_agg",
     "matplotlib.figure",
     "onnx",
-    "onnxruntime",
-    "pandas",
-    "pyarrow.compute",
-    "pyarrow.pandas_compat",
     "pyarrow.parquet",
     "sympy",
     "tensorboard.compat.proto.event_pb2",
@@ -39,7 +35,10 @@ MODULES = (
     "zerogames_selfplay.selfplay",
     "zerogames_selfplay.training",
 )
-"""What the commands import, at once or later."""
+"""What the commands import, at once or later.
+
+Not onnxruntime, pandas and pyarrow.compute: they start threads, which a fork lacks.
+"""
 
 
 def main() -> None:

@@ -72,12 +72,15 @@ def train(_: Path) -> FaultyCommand:
     words += ["64", "--first-positions", "64", "--pool.parallel-games", "8", "--trainer.threads"]
     words += ["1", "--trainer.batch-size", "32", "--window.min-positions", "100", "--rating.share"]
     words += ["0.5", "--rating.visits", "2", "--rating.pairs", "1", "--rating.anchors", "random"]
-    words += ["--rating.no-perfect", "--search.cache-mebibytes", "1"]
+    words += ["--rating.no-perfect", "--reuse", "0.5", "--search.cache-mebibytes", "1"]
     return FaultyCommand(
         name="train",
         arguments=lambda out: [*words, "--out", str(out)],
         counted=lambda out: _files_of("shards/*.parquet")(out) | _training_lines(out),
-        finished=lambda out: _newest_state(out)["extra"]["ledger"]["generation"],
+        finished=lambda out: (
+            _newest_state(out)["extra"]["ledger"]["generation"],
+            _newest_state(out)["step"] == read_net_info(out / "net.safetensors").step,
+        ),
     )
 
 
