@@ -1,6 +1,7 @@
 """Data sets of shards: splitting, shuffling, symmetries, errors and memory."""
 
 import random
+import time
 from dataclasses import fields
 from pathlib import Path
 
@@ -236,3 +237,12 @@ def test_games_written_in_python_give_samples_too(
     assert not (batch.policy[~batch.legal] > 0).any()
     for field in fields(SampleBatch):
         assert np.array_equal(getattr(batch, field.name), getattr(native, field.name)), field.name
+
+
+def test_closing_does_not_wait_for_the_rest_of_a_block(game: Game, folder: Path) -> None:
+    options = StreamOptions(batch_size=1, epochs=None, workers=1)
+    stream = SampleStream(Source([folder], game), Selection(part="train"), options)
+    next(stream)
+    begin = time.monotonic()
+    stream.close()
+    assert time.monotonic() - begin < 2

@@ -1,5 +1,6 @@
 """Batches from a data set: worker threads, a shuffle buffer, reused memory."""
 
+import contextlib
 import queue
 import threading
 from collections import deque
@@ -166,11 +167,11 @@ class SampleStream:
     def _emit(self, samples: list[bytes], symmetry_rng: np.random.Generator) -> None:
         batch = None
         while batch is None:
-            try:
+            # Asked first: what is left of a block may be many batches.
+            if self._stop.is_set():
+                return
+            with contextlib.suppress(queue.Empty):
                 batch = self._free.get(timeout=0.1)
-            except queue.Empty:
-                if self._stop.is_set():
-                    return
         if self._symmetries is None:
             unpack(samples, batch)
         else:
