@@ -21,18 +21,23 @@ PRUNED = ("*.onnx", "*.native")
 """The files that are counted and removed; a training run makes many of them."""
 
 
+def user_cache() -> Path:
+    """Return the folder of all programs' caches, which need not exist."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+
+
 def cache_folder() -> Path:
-    """Return the folder, `zerogames/onnx` in the user's cache.
+    """Return the folder, `zerogames/onnx` in the user's cache; it is made if it is missing.
 
     The cache is optional: where it cannot be written, a temporary folder of this process takes its
     place, and a line of warning says so.
     """
-    return _writable(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    return _writable(user_cache())
 
 
 @cache
-def _writable(base: str) -> Path:
-    folder = Path(base) / "zerogames" / "onnx"
+def _writable(base: Path) -> Path:
+    folder = base / "zerogames" / "onnx"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -55,6 +60,7 @@ def cached_file(name: str, write: Callable[[Path], None]) -> Path:
     """Return the file of this name in the cache; `write` makes it, atomically, if it is missing."""
     path = cache_folder() / name
     if not mark_used(path):
+        path.parent.mkdir(parents=True, exist_ok=True)  # It may have been removed meanwhile.
         write(path)
         prune_cache()
     return path

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from zerogames.atomic import write_bytes_atomically
-from zerogames.cache import cache_folder
+from zerogames.cache import user_cache
 from zerogames.errors import UserError, first_problem, unknown_name
 from zerogames.export.board_op import KIND, VERSION, board_nodes
 from zerogames.export.names import INPUT_PLANES
@@ -124,7 +124,7 @@ def make_logger(trt: ModuleType, messages: Messages) -> Any:
 
 def plugin_library() -> Path:
     """Where the compiled plugin is looked for; no file names it, since loading it runs code."""
-    return cache_folder().parent / "libzerogames_tensorrt.so"
+    return user_cache() / "zerogames" / "libzerogames_tensorrt.so"
 
 
 def load_plugin(trt: ModuleType, library: Path) -> None:

@@ -45,7 +45,7 @@ def parse_net_name(
     trunk, *options = name.strip().split("+")
     parts = trunk.split("_")
     if len(parts) not in (3, 4) or not all(parts):
-        if Path(name).is_dir():
+        if name and Path(name).is_dir():
             raise UserError(f"'{name}' is a folder; name a net file")
         raise UserError(f"'{name}' is not a net name; write {_SHAPE}")
     block, kernel, size = parts[0], parts[1], parts[-1]
