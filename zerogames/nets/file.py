@@ -10,11 +10,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 from zerogames_kernels import Pattern
 
-from zerogames.atomic import write_atomically
+from zerogames.atomic import write_bytes_atomically
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.identity import split_identity
@@ -63,7 +63,8 @@ def save_net(
         for name, tensor in model.state_dict().items()
     }
     metadata = {METADATA_KEY: json.dumps(asdict(info), allow_nan=False)}
-    write_atomically(Path(path), lambda aside: save_file(tensors, aside, metadata))
+    # `save_file` makes a temporary file of its own, which a kill would leave.
+    write_bytes_atomically(Path(path), save(tensors, metadata))
 
 
 def load_net(

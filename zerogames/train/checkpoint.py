@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from zerogames.atomic import temporary_path
@@ -62,7 +62,7 @@ def write_checkpoint(
         aside.mkdir()
         save_net(aside / NET_NAME, model, step=state.step)
         plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-        save_file(plain, aside / TENSORS_NAME)
+        (aside / TENSORS_NAME).write_bytes(save(plain))
         about = _STATE.dump_python(state, mode="json")
         digests = {name: _digest(aside / name) for name in (NET_NAME, TENSORS_NAME)}
         sealed = {"format": FORMAT, "digests": digests, "state": about}

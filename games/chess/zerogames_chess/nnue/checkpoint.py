@@ -5,9 +5,9 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 
-from zerogames.atomic import write_atomically
+from zerogames.atomic import write_bytes_atomically
 from zerogames.errors import UserError
 from zerogames_chess.nnue.model import NnueModel
 
@@ -24,7 +24,7 @@ def save_checkpoint(
     about = {"epoch": epoch, "features": model.features.name, "sizes": [m, o, p]}
     contiguous = {name: value.contiguous() for name, value in tensors.items()}
     metadata = {"nnue": json.dumps(about)}
-    write_atomically(path, lambda temporary: save_file(contiguous, temporary, metadata))
+    write_bytes_atomically(path, save(contiguous, metadata))
 
 
 def read_about(path: Path) -> tuple[str, tuple[int, int, int], int]:
