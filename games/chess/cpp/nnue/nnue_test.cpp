@@ -147,7 +147,7 @@ void check_history() {
 }
 
 void check_correction() {
-  Correction correction;
+  CorrectionHistory correction;
   const Board start = parse_fen(kStartFen);
   const Board pieces_moved =
       parse_fen("r1bqkbnr/pppppppp/2n5/8/8/5N2/PPPPPPPP/RNBQKB1R w KQkq - 2 2");
