@@ -63,11 +63,17 @@ class Import(NamedTuple):
 @cache
 def imports() -> tuple[Import, ...]:
     """Every import of a module of the project by another, wherever in the file it stands."""
-    return tuple(found for module, file in MODULES.items() for found in _imports_of(module, file))
+    return tuple(
+        found
+        for module, file in MODULES.items()
+        for source in (file, *file.parent.glob(f"{file.stem}.pyi"))
+        for found in _imports_of(module, source)
+    )
 
 
 def _imports_of(module: str, file: Path) -> Iterator[Import]:
     tree = ast.parse(file.read_text())
+    is_stub = file.suffix == ".pyi"
     guarded = [
         node
         for node in ast.walk(tree)
@@ -88,7 +94,7 @@ def _imports_of(module: str, file: Path) -> Iterator[Import]:
                     targets.append((str(node.module), (alias.name,)))
         for imported, names in targets:
             if imported.partition(".")[0] in PACKAGES:
-                yield Import(module, imported, names, id(node) in for_types)
+                yield Import(module, imported, names, is_stub or id(node) in for_types)
 
 
 def used_rooms() -> dict[str, list[str]]:

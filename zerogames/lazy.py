@@ -1,19 +1,25 @@
 """Packages whose names are imported from their modules on first use."""
 
+import ast
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from pathlib import Path
 
 
 def import_on_use(
-    package: str, modules: Mapping[str, Sequence[str]]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Make `__getattr__` and `__dir__` of a package.
+    package: str, file: str
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Make `__getattr__`, `__dir__` and `__all__` of a package from its stub `__init__.pyi`.
+
+    The stub lists the public names for type checkers and for us: `from module import name as name`.
 
     Args:
         package: The package's name.
-        modules: The public names by the module of the package that defines them.
+        file: Its `__file__`; the stub lies beside it.
     """
-    homes = {name: f"{package}.{module}" for module, names in modules.items() for name in names}
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_bytes())
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    homes = {alias.name: str(node.module) for node in imports for alias in node.names}
 
     def get_attribute(name: str) -> object:
         if name not in homes:
@@ -23,4 +29,4 @@ def import_on_use(
     def list_names() -> list[str]:
         return sorted({*vars(importlib.import_module(package)), *homes})
 
-    return get_attribute, list_names
+    return get_attribute, list_names, sorted(homes)

@@ -6,32 +6,7 @@
 - `selfplay`, `training`: whole runs in a folder; `commands` shows them on a terminal.
 """
 
-from typing import TYPE_CHECKING
-
 from zerogames.lazy import import_on_use
 
-if TYPE_CHECKING:
-    from zerogames_selfplay.loop.settings import TrainSettings
-    from zerogames_selfplay.players.settings import SelfplaySettings
-    from zerogames_selfplay.selfplay import SelfplayResult, run_selfplay
-    from zerogames_selfplay.training import TrainingResult, run_training
-else:
-    # The commands read settings without torch and Ray.
-    __getattr__, __dir__ = import_on_use(
-        __name__,
-        {
-            "loop.settings": ("TrainSettings",),
-            "players.settings": ("SelfplaySettings",),
-            "selfplay": ("SelfplayResult", "run_selfplay"),
-            "training": ("TrainingResult", "run_training"),
-        },
-    )
-
-__all__ = [
-    "SelfplayResult",
-    "SelfplaySettings",
-    "TrainSettings",
-    "TrainingResult",
-    "run_selfplay",
-    "run_training",
-]
+# The commands read settings without torch and Ray.
+__getattr__, __dir__, __all__ = import_on_use(__name__, __file__)

@@ -1,52 +1,6 @@
 """Chess and Chess960: native rules, Lc0's planes and policy index, PGN."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from zerogames.game import GamePlugin
 from zerogames.lazy import import_on_use
-from zerogames_chess.chess_game import Chess, ChessOptions
 
-if TYPE_CHECKING:
-    from zerogames.data.formats import GameData
-    from zerogames.export.formats import ExportFormat
-    from zerogames.nets.model import Model
-    from zerogames_chess.pgn import read_pgn, write_pgn
-else:
-    __getattr__, __dir__ = import_on_use(__name__, {"pgn": ("read_pgn", "write_pgn")})
-
-__all__ = ["Chess", "ChessOptions", "game", "read_pgn", "write_pgn"]
-
-
-def _game_data(game: Chess) -> "GameData":
-    from zerogames_chess.game_data import game_data
-
-    return game_data(game)
-
-
-def _openings(game: Chess) -> str:
-    return "" if game.chess960 else (Path(__file__).parent / "openings.txt").read_text()
-
-
-def _read_lc0_net(path: Path) -> "Model":
-    from zerogames_chess.lc0 import import_lc0
-
-    return import_lc0(path)
-
-
-def _lc0_format() -> "ExportFormat":
-    from zerogames_chess.lc0.export_format import FORMAT
-
-    return FORMAT
-
-
-game = GamePlugin(
-    name="chess",
-    title="Chess",
-    options=ChessOptions,
-    create=Chess,
-    data=_game_data,
-    openings=_openings,
-    net_formats={".pb.gz": _read_lc0_net, ".pb": _read_lc0_net},
-    export_formats={"lc0": _lc0_format},
-)
+# Listing the games needs the plugin alone.
+__getattr__, __dir__, __all__ = import_on_use(__name__, __file__)

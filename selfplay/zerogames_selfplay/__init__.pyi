@@ -1,0 +1,6 @@
+from zerogames_selfplay.loop.settings import TrainSettings as TrainSettings
+from zerogames_selfplay.players.settings import SelfplaySettings as SelfplaySettings
+from zerogames_selfplay.selfplay import SelfplayResult as SelfplayResult
+from zerogames_selfplay.selfplay import run_selfplay as run_selfplay
+from zerogames_selfplay.training import TrainingResult as TrainingResult
+from zerogames_selfplay.training import run_training as run_training

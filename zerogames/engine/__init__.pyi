@@ -1,0 +1,10 @@
+from zerogames.engine.clock import TimeBudget as TimeBudget
+from zerogames.engine.clock import TimeLeft as TimeLeft
+from zerogames.engine.clock import TimeManager as TimeManager
+from zerogames.engine.clock import move_time_budget as move_time_budget
+from zerogames.engine.limits import ThinkLimits as ThinkLimits
+from zerogames.engine.net_engine import EngineSettings as EngineSettings
+from zerogames.engine.net_engine import NetEngine as NetEngine
+from zerogames.engine.score import centipawns as centipawns
+from zerogames.engine.thought import MoveThought as MoveThought
+from zerogames.engine.thought import Thought as Thought

@@ -1,0 +1,9 @@
+from zerogames.train.checkpoint_folder import CheckpointFolder as CheckpointFolder
+from zerogames.train.checkpoint_folder import Resumed as Resumed
+from zerogames.train.replay_window import Draws as Draws
+from zerogames.train.replay_window import ReplayWindow as ReplayWindow
+from zerogames.train.settings import TrainerSettings as TrainerSettings
+from zerogames.train.trainer import Trainer as Trainer
+from zerogames.train.validation import validate as validate
+from zerogames.train.window_settings import WindowSettings as WindowSettings
+from zerogames.train.window_settings import window_size as window_size
