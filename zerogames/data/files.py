@@ -1,4 +1,4 @@
-"""Finding data files in folders and archives, and opening them with limits.
+"""Finding data files in folders and archives, and opening them, packed or not, with limits.
 
 A name is a path, or `archive!member`. Nothing is ever extracted to disk, members that are no plain
 files are passed over, and what unpacks to too much is refused.
@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Self, cast
 
 from zerogames.data.problems import Problems
 from zerogames.errors import UserError
@@ -27,6 +27,7 @@ weights stay below 20, a bomb reaches 1,000."""
 SMALL_BYTES = 1 << 24
 MAX_MEMBERS = 10_000_000
 _GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _HEAD_BYTES = 4096
 _ZIP_MAGIC = b"PK\x03\x04"
 _ZIP_ERRORS = (
@@ -54,9 +55,13 @@ class DataFile:
     open_raw: Callable[[], IO[bytes]]
 
     def head(self, count: int = _HEAD_BYTES) -> bytes:
-        """The first bytes, unpacked if they are packed by gzip; fewer if it is damaged."""
+        """The first bytes, unpacked from gzip or Zstandard; fewer if it is damaged."""
         with self.open_raw() as stream:
             raw = stream.read(max(count, _HEAD_BYTES))
+        if raw.startswith(_ZSTD_MAGIC):
+            # A block unpacks as a whole, so that the first bytes alone may give nothing.
+            with self.stream() as unpacked:
+                return _read_or_nothing(unpacked, count)
         if not raw.startswith(_GZIP_MAGIC):
             return raw[:count]
         try:
@@ -70,18 +75,39 @@ class DataFile:
             raise UserError(f"{self.name}: {self.size} bytes; at most {limit} are read at once")
         with self.open_raw() as stream:
             raw = stream.read(limit + 1)
+        if raw.startswith(_ZSTD_MAGIC):
+            return self._read_zstd(min(limit, max(SMALL_BYTES, MAX_RATIO * len(raw))))
         if not raw.startswith(_GZIP_MAGIC):
             return raw
         return _gunzip(self.name, raw, limit)
 
+    def _read_zstd(self, limit: int) -> bytes:
+        try:
+            with self.stream() as stream:
+                data = stream.read(limit + 1)
+        except OSError as error:
+            raise UserError(f"{self.name}: damaged Zstandard file ({error})") from None
+        if len(data) > limit:
+            raise UserError(f"{self.name}: unpacks to more than {limit} bytes")
+        return data
+
     def stream(self) -> IO[bytes]:
         """The bytes, unpacked, for reading piece by piece."""
         raw = self.open_raw()
-        start = raw.read(2)
+        start = raw.read(4)
         raw.seek(0)
-        if start != _GZIP_MAGIC:
-            return raw
-        return cast(IO[bytes], _Gunzip(raw))
+        if start.startswith(_GZIP_MAGIC):
+            return cast(IO[bytes], _Gunzip(raw))
+        if start == _ZSTD_MAGIC:
+            import pyarrow as pa
+
+            return cast(IO[bytes], pa.CompressedInputStream(raw, "zstd"))
+        return raw
+
+    @classmethod
+    def of_path(cls, path: Path) -> Self:
+        """A file on disk."""
+        return cls(str(path), path.stat().st_size, lambda: path.open("rb"))
 
 
 class _Gunzip(gzip.GzipFile):
@@ -94,6 +120,13 @@ class _Gunzip(gzip.GzipFile):
     def close(self) -> None:
         super().close()
         self._raw.close()
+
+
+def _read_or_nothing(stream: IO[bytes], count: int) -> bytes:
+    try:
+        return stream.read(count)
+    except OSError:
+        return b""
 
 
 def _gunzip(name: str, raw: bytes, limit: int) -> bytes:
@@ -133,7 +166,7 @@ def find_paths(path: Path) -> list[Path]:
 def open_path(path: Path, problems: Problems) -> Iterator[DataFile]:
     """The file, or the members of the archive it is."""
     try:
-        file = DataFile(str(path), path.stat().st_size, lambda: path.open("rb"))
+        file = DataFile.of_path(path)
         start = file.head(512)
         with path.open("rb") as raw:
             is_zip = raw.read(4) == _ZIP_MAGIC

@@ -38,6 +38,8 @@ def cut_text(
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
                 reason = str(error) or type(error).__name__
                 raise UserError(f"{file.name}: damaged gzip ({reason})") from None
+            except OSError as error:
+                raise UserError(f"{file.name}: damaged or not readable ({error})") from None
             held += piece
             if not piece:
                 break

@@ -1,25 +1,30 @@
 """The native PGN parser, against python-chess; what it must survive; PGN as training data."""
 
 import gzip
+import io
 import random
 from pathlib import Path
 
 import chess
+import chess.pgn
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from zerogames_chess import _data, _native
-from zerogames_chess.data.pgn import _EVENT, _PREAMBLE, to_record
+from zerogames_chess.data.pgn import _EVENT, _PREAMBLE
 from zerogames_chess.pgn import read_pgn
 
 from zerogames.data.files import DataFile
 from zerogames.data.sources import Source
 from zerogames.data.stream import SampleStream, StreamOptions
 from zerogames.data.text_blocks import cut_text
+from zerogames.errors import UserError
 from zerogames.registry import get_game
 
 CHESS = get_game("chess")
+RESULT_TEXT = {1.0: "1-0", -1.0: "0-1", 0.0: "1/2-1/2", None: "*"}
 
 SMALL = b"""%escape
 [Event "First; a test"]
@@ -142,31 +147,115 @@ def test_san_of_every_legal_move_is_read_as_python_chess_writes_it(
             assert _data.parse_san(state, board.lan(move)) == wanted
 
 
+def read_with_python_chess(data: bytes) -> list[chess.pgn.Game]:
+    stream = io.StringIO(data.decode("utf-8-sig", errors="replace"))
+    games = []
+    while (game := chess.pgn.read_game(stream)) is not None:
+        games.append(game)
+    return games
+
+
 def compare(data: bytes) -> int:
-    """Both readers on the same text; returns the number of games."""
-    ours = _data.read_pgn(data)
-    errors: list[object] = []
-    theirs = list(read_pgn(data, on_broken=errors.append))
-    assert [game.error for game in ours if game.error] == []
-    assert not errors
+    """Our reader and python-chess on the same text; returns the number of games."""
+    ours = list(read_pgn(data))
+    theirs = read_with_python_chess(data)
     assert len(ours) == len(theirs)
-    for game, other in zip(ours, theirs, strict=True):
-        record = to_record(game)
-        assert record.actions.tolist() == other.actions.tolist()
-        assert (record.game, record.start, record.result) == (
-            other.game,
-            other.start,
-            other.result,
-        )
-        assert record.reason == other.reason
+    for record, other in zip(ours, theirs, strict=True):
+        assert not other.errors
+        moves = [move.uci() for move in other.mainline_moves()]
+        state = record.start_state(get_game(record.game))
+        for action, move in zip(record.actions.tolist(), moves, strict=False):
+            assert action == state.parse_uci(move)
+            state = state.play(action)
+        headers = dict(other.headers)
+        if state.result is None:
+            assert len(record.actions) == len(moves)
+            assert RESULT_TEXT[record.result] == headers["Result"]
+            assert record.reason == headers.get("Termination", "")
+        else:
+            assert (record.result, record.reason) == (state.result, state.end_reason)
+        assert record.game == ("chess:variant=960" if other.board().chess960 else "chess")
         # python-chess adds the tags that every game should have.
-        assert record.tags.items() <= other.tags.items()
+        assert record.tags.items() <= headers.items()
+        for ply, node in enumerate([other, *other.mainline()], start=-1):
+            if ply < len(record.actions):
+                assert record.comments.get(ply, "") == " ".join(node.comment.split())
     return len(ours)
 
 
 def first_games(path: Path, count: int) -> bytes:
     parts = gzip.decompress(path.read_bytes()).split(b"\n[Event ")
     return b"\n[Event ".join(parts[:count])
+
+
+CLEAN = [
+    "1. e2e4 e7e5 2. g1f3 b8c6 1-0",
+    "e4 e5 Nf3 1/2-1/2",
+    "1. e4 {one} (1. d4 {not this} d5 (1... Nf6)) 1... c5 {two} {three} $14 *",
+    '[Result "*"]\n\n1. e4 e5 1-0',
+    '[White "A"]\n\n1. e4 e5 1-0',
+    '[Result "1-0"]\n\n1. e4 e5 *',
+    '[Result "1-0"]\n\n1. e4 e5',
+    '[FEN "8/P3k3/8/8/8/8/8/4K3 w - - 0 1"]\n[SetUp "1"]\n\n1. a7a8q Kd7 *',
+    '[FEN "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"]\n[SetUp "1"]\n\n1. e1g1 e8c8 *',
+]
+
+
+@pytest.mark.parametrize("text", CLEAN)
+def test_forms_that_python_chess_knows_are_read_as_it_does(text: str) -> None:
+    assert compare(text.encode()) == 1
+    assert compare(f"{text}\n\n{text}\n\n\n{text}\n".encode()) == 3
+
+
+ODD = {
+    "a comment behind the result": ("1. e4 e5 1-0 {White wins}", 2, 1.0),
+    "comments and the result once more": ("1. e4 e5 1/2-1/2 {Draw}\n{agreed} 1/2-1/2", 2, 0.0),
+    "the result twice": ("1. e4 e5 0-1 0-1", 2, -1.0),
+    "words behind the result": ("1. e4 e5 0-1 Black wins on time", 2, -1.0),
+    "a line comment behind the result": ("1. e4 e5 1-0 ; by [adjudication]", 2, 1.0),
+    "an open comment behind the result": ("1. e4 e5 1-0 {White wins", 2, 1.0),
+    "a result at its move": ("1. e4 e5 2. Ba6*", 3, None),
+    "half a point, short": ("1. e4 e5 1/2", 2, 0.0),
+    "en passant, marked": ("1. e4 a6 2. e5 d5 3. exd6e.p. a5 1-0", 6, 1.0),
+    "en passant, marked with a blank": ("1. e4 a6 2. e5 d5 3. exd6 e.p. a5 1-0", 6, 1.0),
+    "en passant with check": ("1. e4 e6 2. e5 Ke7 3. h3 d5 4. exd6ep+ Ke8 1-0", 8, 1.0),
+    "squares": ("1. e2e4 e7e5 2. g1f3 b8c6 3. f1b5 a7a6 4. e1g1+ 1-0", 7, 1.0),
+    "squares and SAN": ("1. e2e4 e5 2. g1f3 Nc6 1-0", 4, 1.0),
+    "a tag without its bracket": ('[White "A"\n[Black "B"]\n\n1. e4 1-0', 1, 1.0),
+    "tags on a line": ('[White "A"] [Black "B"] [Result "0-1"]\n\n1. e4 *', 1, -1.0),
+    "quotation marks without backslash": ('[Event "the "Open" of"]\n\n1. e4 1-0', 1, 1.0),
+    "a path in a tag": ('[Event "C:\\games\\"]\n\n1. e4 1-0', 1, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_forms_are_one_game_each(name: str) -> None:
+    text, plies, result = ODD[name]
+    for separator in ("\n\n", "\r\n\r\n"):
+        again = f'[Event "next"]\n\n{text}' if not text.startswith("[") else text
+        data = separator.join([again, again, again]).encode()
+        games = list(read_pgn(data))
+        assert [(len(game.actions), game.result) for game in games] == [(plies, result)] * 3
+
+
+def test_tags_survive_missing_backslashes() -> None:
+    [game] = read_pgn(b'[Event "the "Open" of C:\\x\\"] [A+B "1"]\n\n1. e4 1-0')
+    assert game.tags == {"Event": 'the "Open" of C:\\x\\', "A+B": "1"}
+
+
+def test_games_without_tags_follow_each_other() -> None:
+    games = list(read_pgn(b"1. e4 e5 1-0 {one}\n\n1. d4 {two} d5 0-1\n1. c4 * 1. f4 1/2-1/2"))
+    assert [len(game.actions) for game in games] == [2, 2, 1, 1]
+    assert games[1].comments == {0: "two"}
+
+
+@pytest.mark.parametrize("null", ["--", "Z0", "0000", "null"])
+def test_a_game_in_which_a_side_passes_is_named(null: str) -> None:
+    data = f'1. e4 {null} 2. d4 1-0\n\n[White "A"]\n\n1. e4 1-0'.encode()
+    errors: list[UserError] = []
+    [game] = read_pgn(data, on_broken=errors.append)
+    assert len(game.actions) == 1
+    assert f"move 1... '{null}' passes" in str(errors[0])
 
 
 def test_real_games_are_read_as_python_chess_reads_them(shared: Path) -> None:
@@ -199,6 +288,24 @@ def test_every_real_game_is_read(shared: Path) -> None:
     assert count == 19_538 + 480
     assert source.problems.count == 0
     assert plies > 2_700_000
+
+
+def test_files_of_zstandard_are_read_as_plain_ones(tmp_path: Path) -> None:
+    data = b'[Event "First"]\n\n1. e4 e5 2. Nf3 Nc6 1-0\n\n' * 60_000
+    half = len(data) // 2
+    # Lichess writes many frames one after another.
+    packed = pa.compress(data[:half], "zstd", asbytes=True) + pa.compress(
+        data[half:], "zstd", asbytes=True
+    )
+    (tmp_path / "games.pgn.zst").write_bytes(packed)
+    source = Source([tmp_path], CHESS)
+    assert source.found == {"PGN": 1}
+    assert sum(1 for _ in source.games()) == 60_000
+    (tmp_path / "games.pgn.zst").write_bytes(packed[: len(packed) * 3 // 4])
+    source = Source([tmp_path], CHESS)
+    assert sum(1 for _ in source.games()) > 10_000
+    [(_, reason)] = [named for named in source.problems.named if "damaged" in named[1]]
+    assert "Truncated" in reason
 
 
 def test_books_inside_zips_are_read(shared: Path) -> None:

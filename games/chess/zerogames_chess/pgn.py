@@ -1,66 +1,17 @@
-"""Reads and writes games as PGN with comments, through python-chess."""
+"""Reads and writes games as PGN with comments."""
 
-import io
 from collections.abc import Callable, Iterator
 
 import chess
 import chess.pgn
-import numpy as np
 
 from zerogames.data.record import GameRecord
 from zerogames.errors import UserError
 from zerogames.registry import get_game
-from zerogames_chess import _native
-from zerogames_chess.data.pgn import DERIVED_TAGS
+from zerogames_chess import _data
+from zerogames_chess.data.pgn import DERIVED_TAGS, decode, players_of, to_record
 
-RESULTS = {"1-0": 1.0, "0-1": -1.0, "1/2-1/2": 0.0}
-"""The first player's result of each decided value of the PGN tag `Result`."""
 _RESULT_TEXT = {1.0: "1-0", -1.0: "0-1", 0.0: "1/2-1/2", None: "*"}
-
-
-class MainLine(chess.pgn.BaseVisitor["MainLine"]):
-    """Collects headers, start, moves and comments of the main line; skips variations."""
-
-    def __init__(self) -> None:
-        self.headers = chess.pgn.Headers()
-        self.start: chess.Board | None = None
-        self.moves: list[chess.Move] = []
-        self.comments: dict[int, str] = {}
-        self.error: str = ""
-
-    def begin_headers(self) -> chess.pgn.Headers:
-        """Give python-chess the headers to fill in."""
-        return self.headers
-
-    def visit_header(self, tagname: str, tagvalue: str) -> None:
-        """Keep a tag."""
-        self.headers[tagname] = tagvalue
-
-    def begin_variation(self) -> chess.pgn.SkipType:
-        """Skip every variation."""
-        return chess.pgn.SKIP
-
-    def visit_board(self, board: chess.Board) -> None:
-        """Keep the first position as the start."""
-        if self.start is None:
-            self.start = board.copy(stack=False)
-
-    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
-        """Append a move of the main line."""
-        self.moves.append(move)
-
-    def visit_comment(self, comment: str) -> None:
-        """Keep a comment under the ply before it; -1 is the start."""
-        ply = len(self.moves) - 1
-        self.comments[ply] = f"{self.comments.get(ply, '')} {comment.strip()}".strip()
-
-    def handle_error(self, error: Exception) -> None:
-        """Keep the first error instead of raising it."""
-        self.error = self.error or str(error) or type(error).__name__
-
-    def result(self) -> "MainLine":
-        """Return the visitor itself, which holds what was read."""
-        return self
 
 
 def read_pgn(
@@ -76,48 +27,14 @@ def read_pgn(
         on_broken: called with the error of each broken game, which is then left out; without it the
             error is raised.
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    stream = io.StringIO(text)
-    number = 0
-    while (game := chess.pgn.read_game(stream, Visitor=MainLine)) is not None:
-        number += 1
-        try:
-            yield _to_record(game)
-        except UserError as error:
-            players = f"{game.headers.get('White', '?')} - {game.headers.get('Black', '?')}"
-            named = UserError(f"PGN game {number} ({players[:80]}): {error}")
-            if on_broken is None:
-                raise named from None
-            on_broken(named)
-
-
-def _to_record(game: MainLine) -> GameRecord:
-    if game.error:
-        raise UserError(game.error)
-    board = game.start or chess.Board()
-    if board.uci_variant != "chess":
-        raise UserError(f"variant '{board.uci_variant}' is not chess or Chess960")
-    state = _native.State.from_fen(board.fen(en_passant="fen"), board.chess960)
-    start = "" if not board.chess960 and state.fen == chess.STARTING_FEN else state.fen
-    actions: list[int] = []
-    for move in game.moves:
-        if state.result is not None:
-            break
-        actions.append(state.parse_uci(move.uci()))
-        state = state.play(actions[-1])
-    ended = state.result is not None
-    return GameRecord(
-        game="chess:variant=960" if board.chess960 else "chess",
-        start=start,
-        actions=np.array(actions, np.int32),
-        result=state.result if ended else RESULTS.get(game.headers.get("Result", "*")),
-        reason=state.end_reason if ended else game.headers.get("Termination", ""),
-        tags={name: value for name, value in game.headers.items() if name not in DERIVED_TAGS},
-        comments={ply: text for ply, text in game.comments.items() if text and ply < len(actions)},
-    )
+    for number, game in enumerate(_data.read_pgn(data, comments=True), start=1):
+        if not game.error:
+            yield to_record(game)
+            continue
+        error = UserError(f"PGN game {number}{players_of(game)}: {decode(game.error)}")
+        if on_broken is None:
+            raise error
+        on_broken(error)
 
 
 def write_pgn(record: GameRecord) -> str:

@@ -102,11 +102,11 @@ std::string chunk_start(const Chunk& chunk, std::size_t number) {
   return is_start ? std::string() : format_fen(board);
 }
 
-std::vector<PgnGame> read_pgn(const nb::bytes& data, bool values) {
+std::vector<PgnGame> read_pgn(const nb::bytes& data, bool values, bool comments) {
   const std::string_view text = view_of(data);
   std::vector<PgnGame> games;
   const nb::gil_scoped_release released;
-  PgnParser parser(text, values);
+  PgnParser parser(text, PgnParts{.values = values, .comments = comments});
   PgnGame game;
   while (parser.next(game)) games.push_back(std::move(game));
   return games;
@@ -176,11 +176,20 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
                    [](const PgnGame& self) { return zerogames::detail::to_array(self.actions); })
       .def_prop_ro("values",
                    [](const PgnGame& self) { return zerogames::detail::to_array(self.values); })
+      .def_prop_ro("comments",
+                   [](const PgnGame& self) {
+                     nb::list comments;
+                     for (const auto& [ply, text] : self.comments) {
+                       comments.append(nb::make_tuple(ply, to_bytes(text)));
+                     }
+                     return comments;
+                   })
       .def_ro("result", &PgnGame::result)
       .def_prop_ro("reason", [](const PgnGame& self) { return to_bytes(self.reason); })
       .def_prop_ro("error", [](const PgnGame& self) { return to_bytes(self.error); })
       .def_ro("offset", &PgnGame::offset);
-  m.def("read_pgn", &read_pgn, nb::arg("data"), nb::arg("values") = false);
+  m.def("read_pgn", &read_pgn, nb::arg("data"), nb::arg("values") = false,
+        nb::arg("comments") = false);
 
   m.def(
       "parse_san",

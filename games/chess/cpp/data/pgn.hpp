@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../state.hpp"
+#include "../uci.hpp"
 #include "san.hpp"
 
 namespace zerogames::chess {
@@ -18,10 +19,11 @@ struct PgnGame {
   std::string start;                                      ///< FEN, empty for the start position
   bool chess960 = false;
   std::vector<Action> actions;
-  std::vector<float> values;    ///< win minus loss of the mover by its comment, NaN where unknown
-  std::optional<float> result;  ///< White's view
-  std::string reason;           ///< why it ended, if our rules ended it
-  std::string error;            ///< what is wrong with it; then the rest is not to be used
+  std::vector<float> values;  ///< win minus loss of the mover by its comment, NaN where unknown
+  std::vector<std::pair<int, std::string>> comments;  ///< ply before it (-1: the start) and text
+  std::optional<float> result;                        ///< White's view
+  std::string reason;                                 ///< why it ended, if our rules ended it
+  std::string error;  ///< what is wrong with it; then the rest is not to be used
   std::size_t offset = 0;
 
   std::string_view tag(std::string_view name) const {
@@ -83,13 +85,19 @@ class EngineValue {
   }
 };
 
+/// What is read besides tags, moves and results.
+struct PgnParts {
+  bool values = false;    ///< evaluations in comments
+  bool comments = false;  ///< the comments of the main line
+};
+
 /// Reads the main lines of the games in a piece of a PGN file. Nothing recurses; a broken game is
 /// named by its error and the next one is read.
 class PgnParser {
  public:
   static constexpr std::size_t kMaxPlies = 20'000;
 
-  PgnParser(std::string_view data, bool values) : data_(data), values_(values) {}
+  PgnParser(std::string_view data, PgnParts parts) : data_(data), parts_(parts) {}
 
   /// False at the end of the data.
   bool next(PgnGame& game) {
@@ -150,22 +158,39 @@ class PgnParser {
     while (peek() == '[') {
       ++at_;
       const std::size_t name = at_;
-      while (std::isalnum(static_cast<unsigned char>(peek())) || peek() == '_') ++at_;
+      while (std::isalnum(static_cast<unsigned char>(peek())) ||
+             (peek() && std::strchr("_+#=:-", peek()))) {
+        ++at_;
+      }
       const std::string_view key = data_.substr(name, at_ - name);
       while (peek() == ' ' || peek() == '\t') ++at_;
       if (key.empty() || peek() != '"') throw Error("a tag is not written [Name \"value\"]");
       ++at_;
       std::string value;
-      while (at_ < data_.size() && data_[at_] != '"' && data_[at_] != '\n') {
-        if (data_[at_] == '\\' && at_ + 1 < data_.size()) ++at_;
+      while (at_ < data_.size() && data_[at_] != '\n' && !ends_value(at_)) {
+        if (is_escape()) ++at_;
         value += data_[at_++];
       }
       if (peek() != '"') throw Error("the value of tag " + std::string(key) + " does not end");
       game.tags.emplace_back(key, std::move(value));
-      skip_line();
+      at_ = std::min(data_.find_first_of("]\n", at_), data_.size() - 1) + 1;
       skip_to_game();
       if (game.tags.size() > 1000) throw Error("more than 1000 tags");
     }
+  }
+
+  /// Whether a quotation mark here ends the value of a tag: one inside may lack its backslash.
+  bool ends_value(std::size_t at) const {
+    if (at >= data_.size() || data_[at] != '"') return false;
+    while (++at < data_.size() && (data_[at] == ' ' || data_[at] == '\t')) {
+    }
+    return at == data_.size() || std::strchr("]\r\n", data_[at]);
+  }
+
+  /// Whether a backslash here escapes what follows; programs write lone ones too.
+  bool is_escape() const {
+    if (data_[at_] != '\\' || at_ + 1 == data_.size()) return false;
+    return data_[at_ + 1] == '\\' || (data_[at_ + 1] == '"' && !ends_value(at_ + 1));
   }
 
   void read_start(PgnGame& game) {
@@ -193,23 +218,22 @@ class PgnParser {
   }
 
   void read_moves(PgnGame& game) {
-    bool ended =
-        state_.result()
-            .has_value();  // our rules have ended the game; what follows is only looked through
+    // Our rules may have ended the game; what follows is only looked through.
+    bool ended = state_.result().has_value(), cut = false;
     while (true) {
       while (is_space(peek()) && at_ < data_.size()) ++at_;
       if (at_ == data_.size()) break;
       const char c = data_[at_];
       if (c == '{') {
-        read_comment(game, ended);
+        cut ? skip_comment() : read_comment(game, ended);
       } else if (c == ';' || (c == '%' && line_start())) {
         skip_line();
       } else if (c == '(') {
         skip_variation();
       } else if (c == '[' && line_start()) {
         break;  // the next game; this one's result token is missing
-      } else if (c == '*') {
-        ++at_;
+      } else if (read_result(game)) {
+        read_after_result(game, cut);
         break;
       } else if (c == '$' || c == '!' || c == '?') {
         skip_token();
@@ -217,10 +241,11 @@ class PgnParser {
         throw Error(std::string("unexpected '") + c + "' after move " +
                     std::to_string(game.actions.size()));
       } else if (is_number()) {
-        if (skip_number()) break;
+        while ((peek() >= '0' && peek() <= '9') || peek() == '.') ++at_;
       } else {
         const std::string_view token = read_token();
-        if (ended || token == "e.p." || token == "ep") continue;
+        if (token == "e.p." || token == "ep") continue;
+        if ((cut = ended)) continue;
         play(game, token);
         ended = state_.result().has_value();
       }
@@ -231,19 +256,41 @@ class PgnParser {
   bool is_number() const {
     const char c = data_[at_];
     if (c < '0' || c > '9') return c == '.';
-    return !data_.substr(at_).starts_with("0-0");  // castling written with zeros
+    const std::string_view rest = data_.substr(at_);
+    return !rest.starts_with("0-0") && !rest.starts_with("0000");  // castling, and no move
   }
 
-  /// Skips a move number; true if it was a result.
-  bool skip_number() {
-    for (const std::string_view result : {"1-0", "0-1", "1/2-1/2"}) {
-      if (data_.substr(at_).starts_with(result)) {
-        at_ += result.size();
-        return true;
+  /// Takes a result if there is one here; it counts where the tags tell none.
+  bool read_result(PgnGame& game) {
+    for (const auto& [text, result] : kResults) {
+      if (!data_.substr(at_).starts_with(text)) continue;
+      at_ += text.size();
+      game.result = result;
+      return true;
+    }
+    return false;
+  }
+
+  /// What people and programs write behind a result belongs to the game that is over: comments,
+  /// the result once more, words up to the end of the line. A move number begins another game.
+  void read_after_result(PgnGame& game, bool cut) {
+    bool same_line = true;
+    while (at_ < data_.size()) {
+      const char c = data_[at_];
+      if (is_space(c)) {
+        same_line = same_line && c != '\n';
+        ++at_;
+      } else if (c == '{' && data_.find('}', at_) != data_.npos) {
+        cut ? skip_comment() : read_comment(game, true);
+      } else if (c == ';' || c == '{' || (c == '%' && line_start())) {
+        skip_line();
+        same_line = false;
+      } else if (c == '$' || (same_line && c != '[' && !is_number())) {
+        skip_token();
+      } else if (PgnGame other; !read_result(other)) {
+        return;
       }
     }
-    while ((peek() >= '0' && peek() <= '9') || peek() == '.') ++at_;
-    return false;
   }
 
   std::string_view read_token() {
@@ -252,34 +299,56 @@ class PgnParser {
     return data_.substr(first, at_ - first);
   }
   void skip_token() {
-    ++at_;
-    while (at_ < data_.size() && !is_space(data_[at_]) && !std::strchr("{}();[]$!?", data_[at_])) {
+    if (at_ < data_.size()) ++at_;
+    while (at_ < data_.size() && !is_space(data_[at_]) && !std::strchr("{}();[]$!?*", data_[at_])) {
       ++at_;
+    }
+  }
+
+  /// A move as people and programs write it: SAN, also with `e.p.`, or UCI's squares.
+  static Action parse_move(const State& state, std::string_view token) {
+    while (!token.empty() && std::strchr("+#", token.back())) token.remove_suffix(1);
+    for (const std::string_view mark : {"e.p.", "ep"}) {
+      if (token.ends_with(mark)) token.remove_suffix(mark.size());
+    }
+    const Action action = parse_san(state, token);
+    if (action != kNoAction) return action;
+    try {
+      return action_of(parse_uci(state.board(), state.checks(), token));
+    } catch (const Error&) {
+      return kNoAction;
     }
   }
 
   void play(PgnGame& game, std::string_view token) {
     if (game.actions.size() >= kMaxPlies) throw Error("more than 20000 moves");
-    const Action action = parse_san(state_, token);
+    const Action action = parse_move(state_, token);
     if (action == kNoAction) {
-      const std::size_t ply = game.actions.size();
-      const auto number = (state_.board().fullmove);
-      throw Error("move " + std::to_string(number) + (ply % 2 ? "... " : ". ") +
-                  chess::detail::quote(token) + " is not legal here");
+      const bool null = token == "--" || token == "Z0" || token == "0000" || token == "null";
+      throw Error("move " + std::to_string(state_.board().fullmove) +
+                  (state_.board().black_to_move ? "... " : ". ") + chess::detail::quote(token) +
+                  (null ? " passes: this is an analysis, no game" : " is not legal here"));
     }
     game.actions.push_back(action);
-    if (values_) game.values.push_back(std::numeric_limits<float>::quiet_NaN());
+    if (parts_.values) game.values.push_back(std::numeric_limits<float>::quiet_NaN());
     state_.play(action);
   }
 
   void read_comment(PgnGame& game, bool ended) {
+    const std::size_t first = at_ + 1;
+    skip_comment();
+    const std::string_view text = data_.substr(first, at_ - 1 - first);
+    if (parts_.comments) {
+      game.comments.emplace_back(static_cast<int>(game.actions.size()) - 1, text);
+    }
+    if (ended || game.values.empty()) return;
+    const float value = EngineValue::read(text, state_.to_play() == 0);
+    if (!std::isnan(value)) game.values.back() = value;
+  }
+
+  void skip_comment() {
     const auto end = data_.find('}', at_);
     if (end == data_.npos) throw Error("a comment does not end");
-    if (values_ && !ended && !game.values.empty()) {
-      const float value =
-          EngineValue::read(data_.substr(at_ + 1, end - at_ - 1), state_.to_play() == 0);
-      if (!std::isnan(value)) game.values.back() = value;
-    }
     at_ = end + 1;
   }
 
@@ -288,13 +357,14 @@ class PgnParser {
     while (at_ < data_.size()) {
       const char c = data_[at_];
       if (c == '{') {
-        const auto end = data_.find('}', at_);
-        if (end == data_.npos) throw Error("a comment does not end");
-        at_ = end;
-      } else if (c == ';') {
+        skip_comment();
+        continue;
+      }
+      if (c == ';') {
         skip_line();
         continue;
-      } else if (c == '(') {
+      }
+      if (c == '(') {
         ++depth;
       } else if (c == ')') {
         if (--depth == 0) {
@@ -314,14 +384,16 @@ class PgnParser {
       return;
     }
     game.reason = game.tag("Termination");
-    const std::string_view result = game.tag("Result");
-    if (result == "1-0") game.result = 1.0F;
-    if (result == "0-1") game.result = -1.0F;
-    if (result == "1/2-1/2") game.result = 0.0F;
+    for (const auto& [text, result] : kResults) {
+      if (result && game.tag("Result") == text) game.result = result;
+    }
   }
 
+  static constexpr std::pair<std::string_view, std::optional<float>> kResults[] = {
+      {"1-0", 1.0F}, {"0-1", -1.0F}, {"1/2-1/2", 0.0F}, {"1/2", 0.0F}, {"*", std::nullopt}};
+
   std::string_view data_;
-  bool values_;
+  PgnParts parts_;
   std::size_t at_ = 0;
   State state_;
 };

@@ -8,7 +8,7 @@ using namespace zerogames::chess;
 
 static void fuzz(std::string_view text) {
   for (const bool values : {false, true}) {
-    PgnParser parser(text, values);
+    PgnParser parser(text, PgnParts{.values = values, .comments = values});
     PgnGame game;
     std::size_t games = 0;
     while (parser.next(game)) {

@@ -24,7 +24,7 @@ class PgnFormat:
     """Reads PGN games; the policy target is the move played."""
 
     name = "PGN"
-    suffixes = (".pgn", ".pgn.gz")
+    suffixes = (".pgn", ".pgn.gz", ".pgn.zst")
 
     def matches(self, file: DataFile, head: bytes) -> bool:
         """Tell whether the first lines hold a tag or a first move."""
@@ -46,7 +46,7 @@ class PgnFormat:
         for number, game in enumerate(found, block.first_game + 1):
             name = f"{block.name} game {number}"
             if game.error:
-                context.problems.add(f"{name}{_players(game)}", _decode(game.error))
+                context.problems.add(f"{name}{players_of(game)}", decode(game.error))
                 continue
             yield RecordGame(name, "PGN", to_record(game), context)
 
@@ -58,12 +58,21 @@ def to_record(game: _data.PgnGame) -> GameRecord:
         start=game.start,
         actions=game.actions,
         result=game.result,
-        reason=_decode(game.reason),
+        reason=decode(game.reason),
         search=_search(game),
-        tags={
-            name: _decode(value) for name, value in game.tags.items() if name not in DERIVED_TAGS
-        },
+        tags={name: decode(value) for name, value in game.tags.items() if name not in DERIVED_TAGS},
+        comments=_comments(game),
     )
+
+
+def _comments(game: _data.PgnGame) -> dict[int, str]:
+    """Return the comments by the ply before them, -1 for the start; runs of blanks become one."""
+    texts: dict[int, str] = {}
+    for ply, text in game.comments:
+        words = [*texts.get(ply, "").split(), *decode(text).split()]
+        if words:
+            texts[ply] = " ".join(words)
+    return texts
 
 
 def _search(game: _data.PgnGame) -> SearchColumns | None:
@@ -75,13 +84,15 @@ def _search(game: _data.PgnGame) -> SearchColumns | None:
     return SearchColumns.values_only(columns, np.full(len(values), _NONE, np.uint8))
 
 
-def _players(game: _data.PgnGame) -> str:
+def players_of(game: _data.PgnGame) -> str:
+    """Return the names of both players in brackets, for messages."""
     tags = game.tags
-    names = [_decode(tags.get(side, b"?"))[:40] for side in ("White", "Black")]
+    names = [decode(tags.get(side, b"?"))[:40] for side in ("White", "Black")]
     return f" ({names[0]} - {names[1]})"
 
 
-def _decode(text: bytes) -> str:
+def decode(text: bytes) -> str:
+    """Decode UTF-8, or Latin-1 as old files have it."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError:

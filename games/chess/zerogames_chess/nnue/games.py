@@ -1,17 +1,17 @@
 """Reads the main lines of standard chess games from PGN files, one game at a time."""
 
-import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
 
 import chess
 
+from zerogames.data.files import DataFile
 from zerogames.errors import UserError
-
-if TYPE_CHECKING:
-    from zerogames_chess.pgn import MainLine
+from zerogames.game import Game
+from zerogames.registry import get_game
+from zerogames_chess import _data
+from zerogames_chess.data.pgn import PgnFormat, decode
 
 MAX_PLIES = 2_000
 """Longer games are cut after this many plies."""
@@ -41,43 +41,32 @@ class PlayedGame:
         return found
 
 
-def _is_usable(line: "MainLine") -> bool:
-    """Tell whether this is a complete game of standard chess with a result, not abandoned."""
-    from zerogames_chess.pgn import RESULTS
-
-    abandoned = "abandon" in line.headers.get("Termination", "").lower()
-    standard = line.headers.get("Variant", "Standard").lower() in ("standard", "chess", "normal")
-    decided = line.headers.get("Result", "*") in RESULTS
-    return standard and decided and not (abandoned or line.error)
-
-
-def open_pgn(path: Path) -> TextIO:
-    """Open a PGN file, plain or `.gz`; bytes that are not UTF-8 are replaced."""
-    if not path.is_file():
-        raise UserError(f"there is no PGN file {path}")
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
-    return path.open(encoding="utf-8", errors="replace")
-
-
 def read_games(path: Path) -> Iterator[PlayedGame]:
     """Yield the usable games of a PGN file; broken games and other variants are skipped."""
-    import chess.pgn
+    if not path.is_file():
+        raise UserError(f"there is no PGN file {path}")
+    chess_game = get_game("chess")
+    for block in PgnFormat().blocks(DataFile.of_path(path)):
+        for game in _data.read_pgn(block.load()):
+            if not game.error and not game.chess960 and game.result is not None:
+                tags = {name: decode(value) for name, value in game.tags.items()}
+                if "abandon" not in tags.get("Termination", "").lower():
+                    yield _played_game(chess_game, game, tags)
 
-    from zerogames_chess.pgn import RESULTS, MainLine
 
-    with open_pgn(path) as stream:
-        try:
-            while (line := chess.pgn.read_game(stream, Visitor=MainLine)) is not None:
-                if _is_usable(line):
-                    names = ("Event", "Date", "Round", "White", "Black", "Result")
-                    tags = "|".join(line.headers.get(name, "") for name in names)
-                    moves = line.moves[:MAX_PLIES]
-                    yield PlayedGame(
-                        identity=f"{tags}|{' '.join(move.uci() for move in moves)}",
-                        start=line.start or chess.Board(),
-                        moves=moves,
-                        result=int(RESULTS[line.headers["Result"]]),
-                    )
-        except (EOFError, OSError) as error:
-            raise UserError(f"{path}: {error}; the file is damaged, fetch it again") from None
+def _played_game(chess_game: Game, game: _data.PgnGame, tags: Mapping[str, str]) -> PlayedGame:
+    assert game.result is not None
+    board = chess.Board(game.start or chess.STARTING_FEN)
+    state = chess_game.parse_state(board.fen(en_passant="fen"))
+    moves = []
+    for action in game.actions[:MAX_PLIES].tolist():
+        moves.append(chess.Move.from_uci(chess_game.format_action(state, action)))
+        state = state.play(action)
+    names = ("Event", "Date", "Round", "White", "Black", "Result")
+    identity = "|".join(tags.get(name, "") for name in names)
+    return PlayedGame(
+        identity=f"{identity}|{' '.join(move.uci() for move in moves)}",
+        start=board,
+        moves=moves,
+        result=int(game.result),
+    )
