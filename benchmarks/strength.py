@@ -84,7 +84,8 @@ def searched_moves(
     for first in range(0, len(states), 256):
         side = NetSide("net", game, evaluator, visits=simulations)
         chunk = states[first : first + 256]
-        actions += side.choose([LiveGame(i, state) for i, state in enumerate(chunk)])
+        games = [LiveGame(number=i, game=game, state=one) for i, one in enumerate(chunk)]
+        actions += side.choose(games)
     return actions
 
 

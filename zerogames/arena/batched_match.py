@@ -7,7 +7,7 @@ its evaluations.
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +19,7 @@ from zerogames.arena.results import Outcome
 from zerogames.arena.time_control import TimeControl
 from zerogames.engine.choice import root_actions
 from zerogames.evaluate import Evaluator
-from zerogames.game import Game, State
+from zerogames.game import Game
 from zerogames.nets.spec import NetSpec
 from zerogames.search import Search, new_search
 from zerogames.search.settings import search_preset
@@ -29,30 +29,23 @@ _LEAVES = 4
 _PATIENCE_S = 3600.0
 
 
-@dataclass
-class LiveGame:
+@dataclass(kw_only=True)
+class LiveGame(Position):
     """A game of a match while it is played."""
 
     number: int
-    state: State
-    actions: list[int] = field(default_factory=list)
-    moves: list[str] = field(default_factory=list)
-    movers: list[int] = field(default_factory=list)
     result: float | None = None
     """First player's view."""
 
-    def play(self, game: Game, action: int | None, *, max_plies: int) -> None:
+    def advance(self, action: int | None, *, max_plies: int) -> None:
         """Play a move, or resign if it is None, and set the result when the game is over."""
         if action is None:
             self.result = -1.0 if self.state.to_play == 0 else 1.0
             return
-        self.moves.append(game.format_action(self.state, action))
-        self.movers.append(self.state.to_play)
-        self.actions.append(action)
-        self.state = self.state.play(action)
+        self.play(action)
         self.result = self.state.result
         if self.result is None and len(self.actions) >= max_plies:
-            self.result = score_as_it_stands(game, self.state).result
+            self.result = score_as_it_stands(self.game, self.state).result
 
 
 class Side(Protocol):
@@ -175,23 +168,15 @@ class PlayerSide:
         return [self._choose(live) for live in games]
 
     def _choose(self, live: LiveGame) -> int | None:
-        position = Position(
-            game=self._game,
-            start="",
-            actions=live.actions,
-            moves=live.moves,
-            movers=live.movers,
-            state=live.state,
-        )
         player = self._players.get(live.number)
         if player is None:
             player = self._players[live.number] = self._spec.make(self._game)
-            player.new_game(position, self._seed + live.number)
+            player.new_game(live, self._seed + live.number)
         unlimited = float("inf")
         limits = MoveLimits(
             control=TimeControl(), remaining_s=(unlimited, unlimited), deadline_s=_PATIENCE_S
         )
-        return player.choose(position, limits).action
+        return player.choose(live, limits).action
 
     def close(self) -> None:
         """Close all players."""
@@ -242,9 +227,14 @@ def _play_part(
     for pair in pairs:
         opening = openings[pair]
         for swapped in (0, 1):
-            live = LiveGame(2 * pair + swapped, opening.state(game))
+            live = LiveGame(
+                number=2 * pair + swapped,
+                game=game,
+                start=opening.start,
+                state=opening.state(game),
+            )
             for ply in opening.actions:
-                live.play(game, ply, max_plies=max_plies)
+                live.advance(ply, max_plies=max_plies)
             games.append(live)
     try:
         while not stop.is_set():
@@ -259,7 +249,7 @@ def _play_part(
                 if mine:
                     moved = True
                     for live, action in zip(mine, side.choose(mine), strict=True):
-                        live.play(game, action, max_plies=max_plies)
+                        live.advance(action, max_plies=max_plies)
             if not moved:
                 break
     finally:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.arena.elo import ELO_SCALE, Z95, estimate_tally
-from zerogames.arena.results import Outcome, Tally, Wdl, tally
+from zerogames.arena.likelihood import Vector, maximise
+from zerogames.arena.results import Outcome, Tally, Wdl, player_names, tally
 from zerogames.errors import unknown_name
 
 PRIOR_DRAWS = 0.5
@@ -74,7 +75,7 @@ def direct_ratings(
             )
         )
     if not ratings:
-        raise unknown_name("reference player", reference, _names(tallies))
+        raise unknown_name("reference player", reference, player_names(tallies))
     ratings.append(
         Rating(
             name=reference,
@@ -146,24 +147,50 @@ def fit_bradley_terry(
     anchors, against an imaginary player at the mean.
     """
     anchors = dict(anchors or {})
-    names = _names(tallies)
+    names = player_names(tallies)
     for name in anchors:
         if name not in names:
             raise unknown_name("player to anchor", name, names)
     free = [i for i, name in enumerate(names) if name not in anchors]
-    reference = next(iter(anchors.values()), 0.0)
-    strength = np.array([anchors.get(name, reference) for name in names]) / ELO_SCALE
-    model = _Model(names, tallies, prior_draws, reference / ELO_SCALE, free)
-    strength = model.maximise(strength)
-    naive, sandwich = model.covariances(strength)
+    reference = next(iter(anchors.values()), 0.0) / ELO_SCALE
+    known = np.array([anchors.get(name, 0.0) for name in names]) / ELO_SCALE
+    # A logistic regression of points on strengths in log-odds: a row for each pairing, and one for
+    # each player's games of the prior.
+    played = [one for one in tallies if one.wdl.games]
+    unit = np.eye(len(names))
+    rows = [unit[names.index(one.a)] - unit[names.index(one.b)] for one in played]
+    design = np.array([*rows, *unit[free]]).reshape(len(played) + len(free), len(names))
+    prior = np.full(len(free), prior_draws)
+    games = np.concatenate([[one.wdl.games for one in played], prior])
+    points = np.concatenate([[one.wdl.points for one in played], prior / 2])
+    fixed = design @ known - np.repeat([0.0, reference], [len(played), len(free)])
+    design = design[:, free]  # [rows, free players]
+
+    def expect(strength: Vector) -> Vector:
+        return np.asarray(0.5 * (1 + np.tanh((fixed + design @ strength) / 2)))
+
+    def slope_and_information(strength: Vector) -> tuple[Vector, Vector]:
+        p = expect(strength)
+        return (points - games * p) @ design, (design.T * (games * p * (1 - p))) @ design
+
+    strength = maximise(slope_and_information, np.full(len(free), reference))
+    p = expect(strength)
+    squares = prior * (0.5 - p[len(played) :]) ** 2
+    spread = np.concatenate([list(map(_squares, played, p)), squares])
+    inverse = np.linalg.pinv(slope_and_information(strength)[1], rcond=1e-14, hermitian=True)
+    block = np.ix_(free, free)
+    naive, sandwich = np.zeros((2, len(names), len(names)))
+    naive[block] = inverse
+    sandwich[block] = inverse @ ((design.T * spread) @ design) @ inverse
+    known[free] = strength
     if not anchors and names:
         # Ratings relative to the pool's mean, errors too.
         centre = np.eye(len(names)) - 1 / len(names)
-        strength = centre @ strength
+        known = centre @ known
         naive, sandwich = centre @ naive @ centre.T, centre @ sandwich @ centre.T
-    elo = strength * ELO_SCALE
-    for name, known in anchors.items():
-        elo[names.index(name)] = known  # exactly
+    elo = known * ELO_SCALE
+    for name, anchor in anchors.items():
+        elo[names.index(name)] = anchor  # exactly
     return RatingFit(
         names=names,
         elo=elo,
@@ -172,112 +199,10 @@ def fit_bradley_terry(
     )
 
 
-def _names(tallies: Sequence[Tally]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for one in tallies for name in (one.a, one.b)))
-
-
-class _Model:
-    """Log-likelihood, slope and curvature in natural units (log-odds)."""
-
-    def __init__(
-        self,
-        names: tuple[str, ...],
-        tallies: Sequence[Tally],
-        prior_draws: float,
-        reference: float,
-        free: list[int],
-    ) -> None:
-        self.tallies = [one for one in tallies if one.wdl.games]
-        self.a = np.array([names.index(one.a) for one in self.tallies], np.intp)
-        self.b = np.array([names.index(one.b) for one in self.tallies], np.intp)
-        self.games = np.array([one.wdl.games for one in self.tallies], np.float64)
-        self.points = np.array([one.wdl.points for one in self.tallies], np.float64)
-        self.prior, self.reference, self.free = prior_draws, reference, free
-        self.size = len(names)
-
-    def slope_and_curvature(
-        self, strength: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        p = _sigmoid(strength[self.a] - strength[self.b])
-        slope, curvature = np.zeros(self.size), np.zeros((self.size, self.size))
-        surplus = self.points - self.games * p
-        np.add.at(slope, self.a, surplus)
-        np.add.at(slope, self.b, -surplus)
-        _add_edges(curvature, self.a, self.b, self.games * p * (1 - p))
-        for i in self.free:
-            p0 = _sigmoid(strength[i] - self.reference)
-            slope[i] += self.prior * (0.5 - p0)
-            curvature[i, i] += self.prior * p0 * (1 - p0)
-        return slope[self.free], curvature[np.ix_(self.free, self.free)]
-
-    def maximise(self, strength: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Newton's method; the likelihood is concave, steps are kept short where it is flat."""
-        strength = strength.copy()
-        for _ in range(200):
-            if not self.free:
-                break
-            slope, curvature = self.slope_and_curvature(strength)
-            step = _solve(curvature, slope)
-            step /= max(1.0, float(np.abs(step).max()))
-            strength[self.free] += step
-            if np.abs(step).max() < 1e-12:
-                break
-        return strength
-
-    def covariances(
-        self, strength: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Naive and sandwich; zero for anchors."""
-        naive, sandwich = np.zeros((2, self.size, self.size))
-        if not self.free:
-            return naive, sandwich
-        p = _sigmoid(strength[self.a] - strength[self.b])
-        spread = np.array(
-            [_squares(one, float(pi)) for one, pi in zip(self.tallies, p, strict=True)]
-        )
-        scatter = np.zeros((self.size, self.size))
-        _add_edges(scatter, self.a, self.b, spread)
-        for i in self.free:
-            scatter[i, i] += self.prior * (0.5 - _sigmoid(strength[i] - self.reference)) ** 2
-        inverse = _inverse(self.slope_and_curvature(strength)[1])
-        block = np.ix_(self.free, self.free)
-        naive[block] = inverse
-        sandwich[block] = inverse @ scatter[block] @ inverse
-        return naive, sandwich
-
-
 def _squares(one: Tally, p: float) -> float:
     """Sum of squared score residuals; the games of a pair are one trial worth two."""
-    single, pairs = one.single, one.pairs
-    total = sum(
-        count * (value - p) ** 2 for count, value in zip(single.counts, single.values, strict=True)
+    return sum(
+        count * (part.games_per_trial * (value - p)) ** 2
+        for part in (one.single, one.pairs)
+        for count, value in zip(part.counts, part.values, strict=True)
     )
-    return total + sum(
-        count * (2 * (value - p)) ** 2
-        for count, value in zip(pairs.counts, pairs.values, strict=True)
-    )
-
-
-def _add_edges(
-    matrix: NDArray[np.float64],
-    a: NDArray[np.intp],
-    b: NDArray[np.intp],
-    weight: NDArray[np.float64],
-) -> None:
-    np.add.at(matrix, (a, a), weight)
-    np.add.at(matrix, (b, b), weight)
-    np.add.at(matrix, (a, b), -weight)
-    np.add.at(matrix, (b, a), -weight)
-
-
-def _sigmoid(x: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    return np.asarray(0.5 * (1 + np.tanh(np.asarray(x) / 2)))
-
-
-def _solve(matrix: NDArray[np.float64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    # A pool in pieces without a prior has flat directions: least squares stands still there.
-    return np.asarray(np.linalg.lstsq(matrix, vector, rcond=1e-14)[0], np.float64)
-
-
-def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.linalg.pinv(matrix, rcond=1e-14, hermitian=True), np.float64)

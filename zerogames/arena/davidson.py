@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.arena.elo import ELO_SCALE
-from zerogames.arena.results import Tally
+from zerogames.arena.likelihood import Vector, maximise
+from zerogames.arena.results import Tally, player_names
 from zerogames.errors import unknown_name
 
 
@@ -38,62 +39,35 @@ def fit_davidson(tallies: Sequence[Tally], anchor: str, *, prior: float = 0.0) -
         prior: Games, a third each won, drawn and lost, of every player against the anchor; above 0
             it keeps players that won or lost all games finite.
     """
-    names = tuple(dict.fromkeys(name for one in tallies for name in (one.a, one.b)))
+    names = player_names(tallies)
     if anchor not in names:
         raise unknown_name("player to anchor", anchor, names)
-    rows = [
-        (names.index(one.a), names.index(one.b), one.wdl.wins, one.wdl.draws, one.wdl.losses)
-        for one in tallies
-    ]
     base = names.index(anchor)
-    rows += [(i, base, prior / 3, prior / 3, prior / 3) for i in range(len(names)) if i != base]
     free = [i for i in range(len(names)) if i != base]
-    parameters, information = _maximise(rows, free, len(names))
-    covariance = np.linalg.pinv(information, hermitian=True)
-    elo, error = np.zeros(len(names)), np.zeros(len(names))
+    pairs = [(names.index(one.a), names.index(one.b)) for one in tallies]
+    pairs += [(i, base) for i in free]
+    results = [(one.wdl.wins, one.wdl.draws, one.wdl.losses) for one in tallies]
+    counts = np.array([*results, *[(prior / 3,) * 3 for _ in free]])  # [rows, 3]
+    games = counts.sum(axis=1, keepdims=True)
+    unit = np.eye(len(names) + 1)
+    # How the logits of win, draw and loss depend on the free log-strengths and ln nu.
+    rows = [(unit[a], (unit[a] + unit[b]) / 2 + unit[-1], unit[b]) for a, b in pairs]
+    design = np.array(rows)[:, :, [*free, len(names)]]  # [rows, 3, K]
+
+    def slope_and_information(parameters: Vector) -> tuple[Vector, Vector]:
+        """The information is the expected one."""
+        logits = design @ parameters
+        p = np.exp(logits - logits.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        mean = np.einsum("rok,ro->rk", design, p)
+        squares = np.einsum("rok,ro,rol->kl", design, games * p, design)
+        slope = np.einsum("rok,ro->k", design, counts - games * p)
+        return slope, squares - (mean * games).T @ mean
+
+    # Where all games were decisive ln nu runs to -inf: stop once nothing moves visibly.
+    parameters = maximise(slope_and_information, np.zeros(len(free) + 1), limit=30)
+    covariance = np.linalg.pinv(slope_and_information(parameters)[1], hermitian=True)
+    elo, error = np.zeros((2, len(names)))
     elo[free] = parameters[:-1] * ELO_SCALE
     error[free] = np.sqrt(np.maximum(0, np.diag(covariance)[:-1])) * ELO_SCALE
     return DavidsonFit(names=names, elo=elo, standard_error=error, nu=math.exp(parameters[-1]))
-
-
-_Row = tuple[int, int, float, float, float]
-
-
-def _maximise(
-    rows: Sequence[_Row], free: list[int], size: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Newton's method over the free log-strengths and ln nu; the log-likelihood is concave."""
-    parameters = np.zeros(len(free) + 1)
-    slope, information = _slope(rows, free, size, parameters)
-    for _ in range(200):
-        step = np.linalg.lstsq(information, slope, rcond=1e-14)[0]
-        # Where all games were decisive ln nu runs to -inf: stop once nothing moves visibly.
-        step /= max(1.0, float(np.abs(step).max()))
-        parameters = np.clip(parameters + step, -30, 30)
-        slope, information = _slope(rows, free, size, parameters)
-        if np.abs(step).max() < 1e-12:
-            break
-    return parameters, information
-
-
-def _slope(
-    rows: Sequence[_Row], free: list[int], size: int, parameters: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Slope of the log-likelihood and its expected information."""
-    strength = np.zeros(size)
-    strength[free] = parameters[:-1]
-    slope, information = np.zeros(size + 1), np.zeros((size + 1, size + 1))
-    for a, b, wins, draws, losses in rows:
-        draw = parameters[-1] + (strength[a] + strength[b]) / 2
-        logits = np.array([strength[a], draw, strength[b]])
-        p = np.exp(logits - logits.max())
-        p /= p.sum()
-        counts = np.array([wins, draws, losses])
-        # How the three logits depend on (strength a, strength b, ln nu).
-        design = np.array([[1, 0, 0], [0.5, 0.5, 1], [0, 1, 0]])
-        where = [a, b, size]
-        slope[where] += design.T @ (counts - counts.sum() * p)
-        scatter = counts.sum() * (np.diag(p) - np.outer(p, p))
-        information[np.ix_(where, where)] += design.T @ scatter @ design
-    keep = [*free, size]
-    return slope[keep], information[np.ix_(keep, keep)]

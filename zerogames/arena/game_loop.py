@@ -14,7 +14,7 @@ from zerogames.arena.adjudication import (
     score_as_it_stands,
 )
 from zerogames.arena.openings import Opening
-from zerogames.arena.players import Choice, MoveLimits, Player, PlayerFault, Position
+from zerogames.arena.players import MoveLimits, Player, PlayerFault, Position
 from zerogames.arena.time_control import Clock, TimeControl
 from zerogames.game import Game
 
@@ -87,12 +87,8 @@ class _Referee:
         rules: Rules,
         stop: threading.Event,
     ) -> None:
-        self.game, self.players, self.opening, self.rules = game, players, opening, rules
-        self.stop = stop
-        self.state = opening.state(game)
-        self.actions: list[int] = []
-        self.moves: list[str] = []
-        self.movers: list[int] = []
+        self.players, self.opening, self.rules, self.stop = players, opening, rules, stop
+        self.position = Position(game=game, start=opening.start, state=opening.state(game))
         self.comments: dict[int, str] = {}
         self.clocks: tuple[Clock, Clock] = (rules.control.start(), rules.control.start())
         self.adjudicator = Adjudicator(rules.resign, rules.draw)
@@ -101,29 +97,29 @@ class _Referee:
     def play(self, seed: int) -> MatchGame:
         began = time.monotonic()
         for action in self.opening.actions:
-            self._advance(action)
+            self.position.play(action)
         fault = None
         mover = 0
         try:
             for mover, player in enumerate(self.players):
-                player.new_game(self._position(), 2 * seed + mover)
+                player.new_game(self.position, 2 * seed + mover)
             ending = None
             while ending is None:
                 if self.stop.is_set():
                     raise Interrupted
-                mover = self.state.to_play
+                mover = self.position.state.to_play
                 ending = self._ending() or self._move(mover)
         except PlayerFault as error:
             if self.stop.is_set():
                 raise Interrupted from None
             fault = Fault(player=mover, kind=error.kind, detail=error.detail)
             ending = Ending(-1.0 if mover == 0 else 1.0, error.kind)
-        if self.stop.is_set() and self.state.result is None:
+        if self.stop.is_set() and self.position.state.result is None:
             raise Interrupted
         return MatchGame(
             opening=self.opening,
-            actions=tuple(self.actions),
-            moves=tuple(self.moves),
+            actions=tuple(self.position.actions),
+            moves=tuple(self.position.moves),
             comments=self.comments,
             ending=ending,
             fault=fault,
@@ -131,48 +127,30 @@ class _Referee:
         )
 
     def _ending(self) -> Ending | None:
-        if self.state.result is not None:
-            return Ending(self.state.result, self.state.end_reason)
-        if len(self.actions) >= self.max_plies:
-            return score_as_it_stands(self.game, self.state)
+        state = self.position.state
+        if state.result is not None:
+            return Ending(state.result, state.end_reason)
+        if len(self.position.actions) >= self.max_plies:
+            return score_as_it_stands(self.position.game, state)
         return None
 
     def _move(self, mover: int) -> Ending | None:
-        limits = self._limits(mover)
+        position, limits = self.position, self._limits(mover)
         began = time.monotonic()
-        choice = self.players[mover].choose(self._position(), limits)
+        choice = self.players[mover].choose(position, limits)
         elapsed = time.monotonic() - began
         if self.stop.is_set():
             raise Interrupted
         self._check_time(mover, elapsed)
         if choice.action is None:
             return Ending(-1.0 if mover == 0 else 1.0, "resignation")
-        if not self.state.is_legal(choice.action):
+        if not position.state.is_legal(choice.action):
             raise PlayerFault("illegal move", f"action {choice.action}")
-        self.comments[len(self.actions)] = choice.comment(elapsed)
-        self._advance(choice.action)
-        return self._adjudicate(mover, choice)
-
-    def _adjudicate(self, mover: int, choice: Choice) -> Ending | None:
-        if self.state.result is not None:
+        self.comments[len(position.actions)] = choice.comment(elapsed)
+        position.play(choice.action)
+        if position.state.result is not None:
             return None
-        return self.adjudicator.after_move(mover, choice, self.state, len(self.actions))
-
-    def _advance(self, action: int) -> None:
-        self.movers.append(self.state.to_play)
-        self.moves.append(self.game.format_action(self.state, action))
-        self.actions.append(action)
-        self.state = self.state.play(action)
-
-    def _position(self) -> Position:
-        return Position(
-            game=self.game,
-            start=self.opening.start,
-            actions=self.actions,
-            moves=self.moves,
-            movers=self.movers,
-            state=self.state,
-        )
+        return self.adjudicator.after_move(mover, choice, position.state, len(position.actions))
 
     def _limits(self, mover: int) -> MoveLimits:
         rules, clock = self.rules, self.clocks[mover]

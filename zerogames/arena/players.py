@@ -7,7 +7,7 @@
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Protocol
 
@@ -39,19 +39,27 @@ class PlayerFault(Exception):
         self.detail = detail[:300]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Position:
-    """A position with the moves that led to it."""
+    """A game from its start to the present position."""
 
     game: Game
-    start: str
+    start: str = ""
     """The start as `Game.format_state` writes it; empty for the initial position."""
-    actions: Sequence[int]
-    moves: Sequence[str]
+    actions: list[int] = field(default_factory=list)
+    moves: list[str] = field(default_factory=list)
     """The actions as text."""
-    movers: Sequence[int]
+    movers: list[int] = field(default_factory=list)
     """The player of each action, 0 or 1."""
     state: State
+    """The present position."""
+
+    def play(self, action: int) -> None:
+        """Make a move."""
+        self.movers.append(self.state.to_play)
+        self.moves.append(self.game.format_action(self.state, action))
+        self.actions.append(action)
+        self.state = self.state.play(action)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 class Distribution(Protocol):
@@ -28,6 +28,8 @@ class Wdl:
     wins: float = 0
     draws: float = 0
     losses: float = 0
+    values: ClassVar[tuple[float, ...]] = (0.0, 0.5, 1.0)
+    games_per_trial: ClassVar[int] = 1
 
     @property
     def games(self) -> float:
@@ -48,16 +50,6 @@ class Wdl:
     def counts(self) -> tuple[float, ...]:
         """Losses, draws, wins."""
         return self.losses, self.draws, self.wins
-
-    @property
-    def values(self) -> tuple[float, ...]:
-        """The score of each count."""
-        return 0.0, 0.5, 1.0
-
-    @property
-    def games_per_trial(self) -> int:
-        """A game is a trial of its own."""
-        return 1
 
     @property
     def swapped(self) -> "Wdl":
@@ -81,6 +73,8 @@ class Pentanomial:
     dd: float = 0
     wd: float = 0
     ww: float = 0
+    values: ClassVar[tuple[float, ...]] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    games_per_trial: ClassVar[int] = 2
 
     @property
     def pairs(self) -> float:
@@ -100,16 +94,6 @@ class Pentanomial:
     def counts(self) -> tuple[float, ...]:
         """Number of pairs with 0, 1, 2, 3 and 4 half points."""
         return self.ll, self.ld, self.wl + self.dd, self.wd, self.ww
-
-    @property
-    def values(self) -> tuple[float, ...]:
-        """The mean score of each count."""
-        return 0.0, 0.25, 0.5, 0.75, 1.0
-
-    @property
-    def games_per_trial(self) -> int:
-        """A pair is one trial of two games."""
-        return 2
 
     @property
     def swapped(self) -> "Pentanomial":
@@ -175,6 +159,11 @@ class Tally:
     def swapped(self) -> "Tally":
         """The other player's view."""
         return Tally(self.b, self.a, self.wdl.swapped, self.pairs.swapped)
+
+
+def player_names(tallies: Iterable[Tally]) -> tuple[str, ...]:
+    """The names of all players, in the order in which they first occur."""
+    return tuple(dict.fromkeys(name for one in tallies for name in (one.a, one.b)))
 
 
 def tally(outcomes: Iterable[Outcome]) -> list[Tally]:

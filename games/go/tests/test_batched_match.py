@@ -62,4 +62,4 @@ def test_net_in_a_batched_match_plays_sensible_actions_only(net: str | None, vis
 
 def test_one_visit_plays_the_sensible_action_with_the_highest_prior() -> None:
     side = NetSide("a", GAME, LovesPassing(), visits=1)
-    assert side.choose([LiveGame(0, GAME.initial_state())]) == [0]
+    assert side.choose([LiveGame(number=0, game=GAME, state=GAME.initial_state())]) == [0]
