@@ -58,7 +58,7 @@ def _runs(thread: int) -> bool:
     return True
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` make a file under a temporary name, then fsync and rename it to `path`.
 
     On any error the temporary file is removed and `path` is as before. Devices and pipes are
@@ -69,18 +69,22 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     temporary = temporary_path(path)
     try:
         write(temporary)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
+        sync(temporary)
         temporary.chmod(_new_file_mode())  # some writers make private files
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Return when a file's contents, or a folder's entries, are on disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(handle)
     finally:
-        os.close(folder)
+        os.close(handle)
 
 
 def _new_file_mode() -> int:
@@ -92,11 +96,7 @@ def _new_file_mode() -> int:
 
 def write_bytes_atomically(path: Path, content: bytes) -> None:
     """Write a file that fits in memory."""
-
-    def write(temporary: Path) -> None:
-        temporary.write_bytes(content)
-
-    write_atomically(path, write)
+    write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
 def write_text_atomically(path: Path, text: str) -> None:

@@ -5,7 +5,7 @@ the search handles are the side to move's.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from zerogames_kernels import Pattern
 
-from zerogames.errors import UserError
+from zerogames.errors import UserError, unknown_name
 from zerogames.picture import Picture
 
 if TYPE_CHECKING:
@@ -303,6 +303,14 @@ class GamePlugin:
     """Formats to export nets to, by the name users write; a function returns the format."""
 
 
+def find_encoding(game: Game, text: str) -> Encoding:
+    """Find the encoding that `name` or `name:option=value` names; raise `UserError` otherwise."""
+    name = text.partition(":")[0]
+    if name not in game.encodings:
+        raise unknown_name(f"encoding of {game.spec.name}", name, game.encodings)
+    return game.encodings[name]
+
+
 def play_actions(state: State, actions: Sequence[int]) -> State:
     """Play several actions."""
     for action in actions:
@@ -310,11 +318,27 @@ def play_actions(state: State, actions: Sequence[int]) -> State:
     return state
 
 
+def format_actions(game: Game, state: State, actions: Iterable[int]) -> list[str]:
+    """Write a line of actions from `state` on as moves."""
+    texts = []
+    for action in actions:
+        texts.append(game.format_action(state, int(action)))
+        state = state.play(int(action))
+    return texts
+
+
+def parse_actions(game: Game, state: State, moves: Iterable[str]) -> list[int]:
+    """Read a line of moves from `state` on; raise `UserError` for one that is not legal."""
+    actions = []
+    for move in moves:
+        actions.append(game.parse_action(state, move))
+        state = state.play(actions[-1])
+    return actions
+
+
 def parse_position(game: Game, text: str) -> State:
     """Read `[startpos | <position>] [moves <move> ...]`, as users write positions."""
     position, _, moves = f" {text.strip()} ".partition(" moves ")
     position = position.strip()
     state = game.initial_state() if position in ("", "startpos") else game.parse_state(position)
-    for move in moves.split():
-        state = state.play(game.parse_action(state, move))
-    return state
+    return play_actions(state, parse_actions(game, state, moves.split()))

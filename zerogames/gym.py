@@ -8,7 +8,7 @@ when the game ends. An illegal action loses at once, as is usual; `info["action_
 are legal, and `env.action_space.sample(info["action_mask"])` draws one.
 """
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -86,19 +86,12 @@ class GameEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return {"action_mask": mask, "to_play": self._state.to_play, "illegal_action": illegal}
 
 
-def _maker(name: str) -> Callable[..., GameEnv]:
-    def make(game: str | None = None, **settings: Any) -> GameEnv:
-        return GameEnv(game or name, **settings)
-
-    return make
-
-
 def register_envs() -> None:
     """Register every installed game; importing this module has done it."""
     for name in game_names():
         env_id = f"zerogames/{get_plugin(name).title}-v0"
         if env_id not in gymnasium.registry:
-            gymnasium.registry[env_id] = EnvSpec(env_id, entry_point=_maker(name))
+            gymnasium.registry[env_id] = EnvSpec(env_id, entry_point=partial(GameEnv, game=name))
 
 
 register_envs()

@@ -19,7 +19,7 @@ from zerogames.arena.results import Outcome
 from zerogames.arena.time_control import TimeControl
 from zerogames.engine.choice import root_actions
 from zerogames.evaluate import Evaluator
-from zerogames.game import Game
+from zerogames.game import Game, find_encoding
 from zerogames.nets.spec import NetSpec
 from zerogames.search import Search, new_search
 from zerogames.search.settings import search_preset
@@ -121,10 +121,10 @@ class NetSide:
         return search
 
     def _search(self, searches: Sequence[Search]) -> None:
-        encoding = self._game.encodings[self._evaluator.encoding.partition(":")[0]]
         room = len(searches) * _LEAVES
         if len(self._planes) < room:
-            self._planes = np.empty((room, *encoding.shape), np.float32)
+            shape = find_encoding(self._game, self._evaluator.encoding).shape
+            self._planes = np.empty((room, *shape), np.float32)
         open_searches = [search for search in searches if not search.done]
         while open_searches:
             counts, rows = [], 0

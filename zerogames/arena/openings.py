@@ -2,13 +2,13 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from zerogames.data.formats import RecordReader, get_game_data
 from zerogames.errors import UserError
-from zerogames.game import Game, State
+from zerogames.game import Game, State, parse_actions
 from zerogames.registry import plugin_of
 
 _LARGEST_FILE = 512 << 20
@@ -103,13 +103,10 @@ def read_book(game: Game) -> list[Opening]:
         moves, _, name = (part.strip() for part in line.partition("#"))
         if not moves:
             continue
-        state, actions = game.initial_state(), []
-        for move in moves.split():
-            try:
-                actions.append(game.parse_action(state, move))
-            except UserError as error:
-                raise UserError(f"line {number} of the book: {error}") from None
-            state = state.play(actions[-1])
+        try:
+            actions = parse_actions(game, game.initial_state(), moves.split())
+        except UserError as error:
+            raise UserError(f"line {number} of the book: {error}") from None
         openings.append(Opening(name=name or f"line {number}", actions=tuple(actions)))
     return openings
 
@@ -176,4 +173,4 @@ def _read_games(path: Path, game: Game, reader: RecordReader) -> list[Opening]:
 def _cut(opening: Opening, plies: int) -> Opening:
     if not plies or len(opening.actions) <= plies:
         return opening
-    return Opening(name=opening.name, start=opening.start, actions=opening.actions[:plies])
+    return replace(opening, actions=opening.actions[:plies])

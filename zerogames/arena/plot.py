@@ -15,11 +15,9 @@ def plot_ratings(ratings: Sequence[Rating], path: Path, *, title: str, scale: st
     edge with an arrow.
     """
     # Slow to import, and most commands do not draw.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 1.4 + 0.4 * max(2, len(ratings))), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     finite = [rating.elo for rating in ratings if math.isfinite(rating.elo)] or [0.0]
     for row, rating in enumerate(reversed(ratings)):

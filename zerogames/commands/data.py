@@ -99,24 +99,20 @@ def main(argv: Sequence[str]) -> int:
 
 def _open(options: DataOptions) -> Source:
     engine_values = isinstance(options, Convert) and options.engine_values
-    if options.game is not None:
-        return Source(
-            options.paths,
-            get_game(options.game),
-            on_problem=options.on_problem,
-            engine_values=engine_values,
-        )
-    found = list(_readable(options.paths))
+    game = options.game or _recognise(options.paths)
+    return Source(
+        options.paths, get_game(game), on_problem=options.on_problem, engine_values=engine_values
+    )
+
+
+def _recognise(paths: Sequence[Path]) -> str:
+    """The only game whose data the files may be."""
+    found = list(_readable(paths))
     if not found:
-        raise UserError(f"{options.paths[0]}: no game installed here has such data; see the docs")
+        raise UserError(f"{paths[0]}: no game installed here has such data; see the docs")
     if len(found) > 1:
         raise UserError(f"this may be data of {' or '.join(found)}; say which with --game")
-    return Source(
-        options.paths,
-        get_game(found[0]),
-        on_problem=options.on_problem,
-        engine_values=engine_values,
-    )
+    return found[0]
 
 
 def _readable(paths: Sequence[Path]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from zerogames.atomic import write_atomically
+from zerogames.atomic import write_bytes_atomically
 from zerogames.data.formats import get_game_data
 from zerogames.data.record import GameRecord
 from zerogames.data.shard import write_shard
@@ -65,7 +65,7 @@ def convert(
                 files, held = files + 1, []
         else:
             path = folder / f"game_{games:06d}{writers[target].suffix}"
-            _write(path, data)
+            write_bytes_atomically(path, data)
             files += 1
         games += 1
         if advance is not None:
@@ -74,10 +74,3 @@ def convert(
         write_shard(folder / f"shard_{files:06d}.parquet", held)
         files += 1
     return Converted(games=games, files=files)
-
-
-def _write(path: Path, data: bytes) -> None:
-    def write(aside: Path) -> None:
-        aside.write_bytes(data)
-
-    write_atomically(path, write)

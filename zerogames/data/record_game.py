@@ -13,7 +13,7 @@ from zerogames.data.record import SEARCH_KINDS, GameRecord, SearchColumns
 from zerogames.data.record_samples import RecordColumns, replay_samples
 from zerogames.data.returns import lambda_returns
 from zerogames.errors import UserError
-from zerogames.game import Game
+from zerogames.game import Game, find_encoding
 from zerogames.registry import get_game
 
 _TRAINED_KINDS = tuple(SEARCH_KINDS.index(kind) for kind in ("full", "proved", "none"))
@@ -106,12 +106,11 @@ def fitting_game(identity: str, context: ReadContext) -> Game:
     wanted = context.game
     if identity == wanted.spec.identity:
         return wanted
-    game = get_game(identity)
-    encoding = context.encoding.partition(":")[0]
+    game, encoding = get_game(identity), context.encoding
     fits = (
         game.spec.name == wanted.spec.name
         and game.spec.action_size == wanted.spec.action_size
-        and game.encodings[encoding].shape == wanted.encodings[encoding].shape
+        and find_encoding(game, encoding).shape == find_encoding(wanted, encoding).shape
     )
     if not fits:
         raise UserError(f"a game of {identity} does not fit {wanted.spec.identity}")

@@ -84,6 +84,11 @@ class Symmetries:
         self.cells = np.stack([symmetry.cells for symmetry in symmetries]).astype(np.int32)
         self.actions = np.stack([symmetry.actions for symmetry in symmetries]).astype(np.int32)
 
+    @classmethod
+    def of(cls, game: Game) -> Self | None:
+        """The symmetries of a game; None if it has the identity alone."""
+        return cls(game.symmetries) if len(game.symmetries) > 1 else None
+
 
 def unpack(
     samples: list[bytes],

@@ -124,37 +124,17 @@ def _arrays(search: SearchColumns) -> Iterator[NDArray[np.generic]]:
 
 
 def _column(field: pa.Field, records: Sequence[GameRecord]) -> pa.Array:
+    """A column with an entry for each game; empty for what a search says if there was none."""
     name = field.name
-    if name in ("game", "start", "seed", "net", "result", "reason"):
+    if hasattr(records[0], name):
         return pa.array([getattr(record, name) for record in records], field.type)
-    if name == "actions":
-        return _lists([record.actions for record in records], field.type)
-    columns = [record.search for record in records]
-    for record, search in zip(records, columns, strict=True):
-        if search is not None:
-            search.check(len(record.actions))
-    if name in ("kinds", "surprise"):
-        return _lists(
-            [None if search is None else getattr(search, name) for search in columns], field.type
-        )
-    if name in VALUE_COLUMNS:
-        return _lists(
-            [None if search is None else search.values[name] for search in columns], field.type
-        )
-    return _policies(name, columns, field.type)
-
-
-def _lists(columns: Sequence[NDArray[np.generic] | None], kind: pa.ListType) -> pa.Array:
-    """A list per game; None where the game has no search."""
-    sizes = [0 if column is None else len(column) for column in columns]
-    values = [column for column in columns if column is not None]
-    flat = np.concatenate(values) if values else np.empty(0)
-    return pa.ListArray.from_arrays(
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
-        pa.array(flat, kind.value_type),
-        type=kind,
-        mask=pa.array([column is None for column in columns]),
+    searches = [record.search for record in records]
+    if name.startswith("policy_"):
+        return _policies(name, searches, field.type)
+    columns = (
+        one and (one.values[name] if name in one.values else getattr(one, name)) for one in searches
     )
+    return pa.array(list(columns), field.type)
 
 
 def _policies(name: str, columns: Sequence[SearchColumns | None], kind: pa.ListType) -> pa.Array:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from zerogames.data.files import DataFile, find_paths, open_path
-from zerogames.data.formats import Block, DataFormat, DataGame, GameData, ReadContext, get_game_data
+from zerogames.data.formats import Block, DataFormat, DataGame, ReadContext, get_game_data
 from zerogames.data.problems import OnProblem, Problems
-from zerogames.errors import UserError, unknown_name
-from zerogames.game import Game
+from zerogames.errors import UserError
+from zerogames.game import Game, find_encoding
 
 _PROBED = 1000
 """Files looked at to say what a data set is."""
@@ -49,25 +49,18 @@ class Source:
         engine_values: bool = False,
     ) -> None:
         encoding = encoding or next(iter(game.encodings))
-        base = encoding.partition(":")[0]
-        if base not in game.encodings:
-            raise unknown_name(f"encoding of {game.spec.name}", base, game.encodings)
+        self.shape = find_encoding(game, encoding).shape
         if not paths:
             raise UserError("no data: name a file or a folder")
         self.roots = [Path(path) for path in paths]
         self.paths = [path for root in self.roots for path in find_paths(root)]
         self.game = game
-        self.shape = game.encodings[base].shape
-        data: GameData = get_game_data(game)
-        self.formats = data.formats
+        self.formats = get_game_data(game).formats
         self.problems = Problems(on_problem)
         self.ignored = Counter[str]()
         """Files beside the data, such as licences, by ending."""
         self.context = ReadContext(
-            game=game,
-            encoding=encoding,
-            problems=self.problems,
-            engine_values=engine_values,
+            game=game, encoding=encoding, problems=self.problems, engine_values=engine_values
         )
         self.found = self._probe()
         """Names of the formats met in the first files, with how many files each."""

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Self
 
 import numpy as np
@@ -60,18 +61,11 @@ class SampleStream:
         self.selection = selection or Selection()
         self.options = options or StreamOptions()
         game = source.game
-        self._symmetries = (
-            Symmetries(game.symmetries)
-            if self.options.symmetries and len(game.symmetries) > 1
-            else None
-        )
-        buffers = [
-            SampleBatch.empty(self.options.batch_size, source.shape, game.spec.action_size)
-            for _ in range(self.options.prefetch + 1)
-        ]
+        self._symmetries = Symmetries.of(game) if self.options.symmetries else None
         self._free = queue.SimpleQueue[SampleBatch]()
-        for buffer in buffers:
-            self._free.put(buffer)
+        for _ in range(self.options.prefetch + 1):
+            size, actions = self.options.batch_size, game.spec.action_size
+            self._free.put(SampleBatch.empty(size, source.shape, actions))
         self._ready = queue.SimpleQueue[tuple[SampleBatch, int] | BaseException | None]()
         self._lent: SampleBatch | None = None
         self._stop = threading.Event()
@@ -122,29 +116,22 @@ class SampleStream:
             self._ready.put(error)
 
     def _produce(self, pool: ThreadPoolExecutor) -> None:
-        options = self.options
-        rng = np.random.default_rng([options.seed, 0x5348])
-        symmetry_rng = np.random.default_rng([options.seed, 0x5359])
-        pending: list[bytes] = []
+        size = self.options.batch_size
+        symmetry_rng = np.random.default_rng([self.options.seed, 0x5359])
+        samples = self._mixed(pool)
+        while (batch := list(islice(samples, size))) and not self._stop.is_set():
+            if len(batch) == size or not self.options.drop_last:
+                self._emit(batch, symmetry_rng)
+
+    def _mixed(self, pool: ThreadPoolExecutor) -> Iterator[bytes]:
+        """Samples in the order in which they are given out."""
+        rng = np.random.default_rng([self.options.seed, 0x5348])
         buffer: list[bytes] = []
         for samples in self._samples(pool):
-            for sample in self._shuffled(samples, buffer, rng):
-                pending.append(sample)
-                if len(pending) == options.batch_size:
-                    self._emit(pending, symmetry_rng)
-                    pending = []
-            if self._stop.is_set():
-                return
-        order = rng.permutation(len(buffer)) if options.shuffle_buffer else range(len(buffer))
-        for index in order:
-            pending.append(buffer[index])
-            if len(pending) == options.batch_size:
-                self._emit(pending, symmetry_rng)
-                pending = []
-            if self._stop.is_set():
-                return
-        if pending and not options.drop_last:
-            self._emit(pending, symmetry_rng)
+            yield from self._shuffled(samples, buffer, rng)
+        shuffles = self.options.shuffle_buffer > 0
+        for index in rng.permutation(len(buffer)) if shuffles else range(len(buffer)):
+            yield buffer[index]
 
     def _shuffled(
         self, samples: list[bytes], buffer: list[bytes], rng: np.random.Generator

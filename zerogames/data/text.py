@@ -7,7 +7,7 @@ import numpy as np
 
 from zerogames.data.record import GameRecord
 from zerogames.errors import UserError
-from zerogames.game import Game
+from zerogames.game import Game, format_actions, parse_actions
 
 _TAG = re.compile(r'\[(\w+) "((?:[^"\\]|\\.)*)"\]')
 _OWN_TAGS = ("Game", "Start", "Result", "Reason")
@@ -19,11 +19,7 @@ def write_text(game: Game, record: GameRecord) -> str:
     tags = {"Game": record.game, "Start": record.start, "Result": result, "Reason": record.reason}
     tags |= {key: value for key, value in record.tags.items() if key not in _OWN_TAGS}
     lines = [f'[{key} "{_escape(value)}"]' for key, value in tags.items() if value]
-    state = record.start_state(game)
-    moves = []
-    for action in record.actions:
-        moves.append(game.format_action(state, int(action)))
-        state = state.play(int(action))
+    moves = format_actions(game, record.start_state(game), record.actions)
     return "\n".join([*lines, "", " ".join(moves), ""])
 
 
@@ -57,10 +53,7 @@ def _record(game: Game, tags: dict[str, str], moves: str, number: int) -> GameRe
         result = None if tags.get("Result", "*") == "*" else float(tags["Result"])
         start = tags.get("Start", "")
         state = game.parse_state(start) if start else game.initial_state()
-        actions = []
-        for move in moves.split():
-            actions.append(game.parse_action(state, move))
-            state = state.play(actions[-1])
+        actions = parse_actions(game, state, moves.split())
     except ValueError as error:
         raise UserError(f"line {number}: {error}") from None
     return GameRecord(

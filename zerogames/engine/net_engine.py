@@ -15,7 +15,7 @@ from zerogames.engine.limits import ThinkLimits
 from zerogames.engine.thinking import ThinkSignals, think
 from zerogames.engine.thought import Thought
 from zerogames.evaluate import NET_EVALUATORS, Evaluator, open_evaluator
-from zerogames.game import Game, State, play_actions
+from zerogames.game import Game, State, find_encoding, play_actions
 from zerogames.memory import require_mebibytes
 from zerogames.nets.spec import NetSpec
 from zerogames.registry import get_game
@@ -206,8 +206,8 @@ class NetEngine:
         if limits.allowed is None:
             limits = dataclasses.replace(limits, allowed=self.sensible_actions)
         try:
-            encoding = self.game.encodings[self.evaluator.encoding.partition(":")[0]]
-            batches = LeafBatches(self.search, self.evaluator, encoding.shape, self.settings.batch)
+            shape = find_encoding(self.game, self.evaluator.encoding).shape
+            batches = LeafBatches(self.search, self.evaluator, shape, self.settings.batch)
             thought = think(self.search, batches, limits, signals, self._last_value)
         except BaseException:
             self._search = None  # It may wait for a batch that never comes.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from zerogames.engine import EngineSettings, NetEngine, ThinkLimits, Thought
 from zerogames.errors import UserError
-from zerogames.game import Game, State
+from zerogames.game import State, format_actions
 from zerogames.library.net import Net, Position, open_state
 from zerogames.search.settings import SearchSettings, search_preset
 
@@ -109,7 +109,7 @@ def _result(net: Net, state: State, thought: Thought) -> SearchResult:
             wdl=found.wdl,
             moves_left=found.moves_left if net.spec.moves_left else None,
             proven=found.proven,
-            principal_variation=format_line(game, state, found.line),
+            principal_variation=tuple(format_actions(game, state, found.line)),
         )
         for found in thought.moves
     )
@@ -120,12 +120,3 @@ def _result(net: Net, state: State, thought: Thought) -> SearchResult:
         evaluations=thought.evaluations,
         seconds=thought.elapsed_s,
     )
-
-
-def format_line(game: Game, state: State, actions: tuple[int, ...]) -> tuple[str, ...]:
-    """Write a sequence of actions as moves."""
-    texts = []
-    for action in actions:
-        texts.append(game.format_action(state, action))
-        state = state.play(action)
-    return tuple(texts)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zerogames.errors import UserError
+from zerogames.game import find_encoding
 from zerogames.library.net import Net
 
 if TYPE_CHECKING:
@@ -37,11 +38,7 @@ def make_batch(
     from zerogames.data.sample import SampleBatch, unpack
 
     encoding = net.info.encoding
-    context = ReadContext(
-        game=net.game,
-        encoding=encoding,
-        problems=Problems("stop"),
-    )
+    context = ReadContext(game=net.game, encoding=encoding, problems=Problems("stop"))
     samples: list[bytes] = []
     for number, record in enumerate(records):
         game = RecordGame(f"game {number}", "record", record, context)
@@ -53,5 +50,5 @@ def make_batch(
         samples = [samples[index] for index in chosen]
     if not samples:
         raise UserError("the games have no position to learn from")
-    shape = net.game.encodings[encoding.partition(":")[0]].shape
+    shape = find_encoding(net.game, encoding).shape
     return unpack(samples, SampleBatch.empty(len(samples), shape, net.game.spec.action_size))

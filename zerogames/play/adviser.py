@@ -47,16 +47,10 @@ class Advice:
 class Adviser(Protocol):
     """Searches positions of one game."""
 
-    @property
-    def name(self) -> str:
-        """The name that the person is shown."""
-
-    @property
-    def nodes(self) -> int:
-        """Nodes or rollouts for each move."""
-
-    @nodes.setter
-    def nodes(self, nodes: int) -> None: ...
+    name: str
+    """The name that the person is shown."""
+    nodes: int
+    """Nodes or rollouts for each move."""
 
     def set_level(self, level: int) -> None:
         """Set `nodes` by a level from 1 (weakest) to 10."""

@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 def plot_comparison(compared: Sequence["Compared"], path: Path, *, title: str) -> None:
     """Write a PNG: accuracy above, value error below; by steps, parameters and speed."""
     # Slow to import, and most commands do not draw.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(15, 8), layout="constrained")
-    FigureCanvasAgg(figure)
     panels = figure.subplots(2, 3)
     for row, (name, curve, ends, scale) in enumerate(_FIGURES):
         _draw_curves(panels[row][0], compared, curve, scale)

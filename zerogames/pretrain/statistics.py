@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from statistics import fmean, stdev
 
 import numpy as np
 
@@ -10,11 +11,7 @@ _NODES = 20_001
 
 def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
     """The mean and the standard deviation of a sample (n - 1); not a number for one value."""
-    mean = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return mean, math.nan
-    squares = math.fsum((value - mean) ** 2 for value in values)
-    return mean, math.sqrt(squares / (len(values) - 1))
+    return fmean(values), stdev(values) if len(values) > 1 else math.nan
 
 
 def welch_test(a: Sequence[float], b: Sequence[float]) -> float:

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from zerogames.game import Game, State
 from zerogames.memory import require_mebibytes
 from zerogames.search.adapter import bound_game
+from zerogames.search.leaves import LeafSource
 from zerogames.search.settings import PoolSettings, SearchSettings
 
 
-class Pool(Protocol):
-    """Many games in step, one leaf each per batch."""
+class Pool(LeafSource, Protocol):
+    """Many games in step, one leaf each per batch; done when all `num_games` were played."""
 
     def collect(self, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """Run every game to its next leaf; their planes `[B, P, H, W]`, B <= `capacity`.
@@ -27,20 +28,8 @@ class Pool(Protocol):
         leaf in that call, so B may be 0 while the pool is not done.
         """
 
-    def apply(
-        self,
-        policy_logits: NDArray[np.float32],
-        wdl: NDArray[np.float32],
-        moves_left: NDArray[np.float32] | None = None,
-    ) -> None:
-        """Complete the batch: `[B, A]` logits, `[B, 3]` probabilities, `[B]` plies left."""
-
     def take_finished(self) -> list[dict[str, object]]:
         """The columns of the games that ended since the last call; see `take_finished`."""
-
-    @property
-    def done(self) -> bool:
-        """All `num_games` were played."""
 
     @property
     def capacity(self) -> int:
@@ -73,25 +62,6 @@ class Pool(Protocol):
     @property
     def num_wrong_resigns(self) -> int:
         """Those among these that this player did not lose."""
-
-    @property
-    def cache_hits(self) -> int:
-        """Leaves found in the evaluation cache."""
-
-    @property
-    def cache_misses(self) -> int:
-        """Leaves not found there."""
-
-    @property
-    def tree_bytes(self) -> int:
-        """Memory set aside for all trees."""
-
-    @property
-    def net_version(self) -> int:
-        """Part of the cache's key, and noted in games that begin: change it with the net."""
-
-    @net_version.setter
-    def net_version(self, version: int) -> None: ...
 
     @property
     def resign_value(self) -> float:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from zerogames.game import Game, State
 from zerogames.search.adapter import bound_game
+from zerogames.search.leaves import LeafSource
 from zerogames.search.settings import SearchSettings
 
 DEFAULT_BATCH = 8
@@ -28,9 +29,10 @@ DEFAULT_BATCH = 8
 strength at 800 nodes (the batching benchmark)."""
 
 
-class Search(Protocol):
+class Search(LeafSource, Protocol):
     """One position and its tree. L is the number of legal moves; columns are in ascending order
-    of actions, as `actions` says, and empty before the root is evaluated.
+    of actions, as `actions` says, and empty before the root is evaluated. The search is done when
+    the budget is used up, or the root proven, decided or over.
     """  # noqa: D205
 
     def set_position(self, state: State) -> None:
@@ -66,14 +68,6 @@ class Search(Protocol):
         `out` for each, further batches can be collected before the first is applied.
         """
 
-    def apply(
-        self,
-        policy_logits: NDArray[np.float32],
-        wdl: NDArray[np.float32],
-        moves_left: NDArray[np.float32] | None = None,
-    ) -> None:
-        """Complete the oldest batch: `[B, A]` logits, `[B, 3]` probabilities, `[B]` plies left."""
-
     def run_constant(self, wdl: tuple[float, float, float] = (0.0, 1.0, 0.0)) -> None:
         """Search to the end with equal priors and `wdl` as the value of every position."""
 
@@ -98,20 +92,12 @@ class Search(Protocol):
         """The root's position."""
 
     @property
-    def done(self) -> bool:
-        """The budget is used up, or the root proven, decided or over; nothing waits."""
-
-    @property
     def simulations(self) -> int:
         """Visits of the root's children."""
 
     @property
     def tree_size(self) -> int:
         """Nodes."""
-
-    @property
-    def tree_bytes(self) -> int:
-        """Memory set aside for the tree."""
 
     @property
     def value(self) -> float:
@@ -192,21 +178,6 @@ class Search(Protocol):
     @property
     def cache_fill(self) -> float:
         """Share of the evaluation cache in use."""
-
-    @property
-    def cache_hits(self) -> int:
-        """Leaves found in the evaluation cache."""
-
-    @property
-    def cache_misses(self) -> int:
-        """Leaves not found there."""
-
-    @property
-    def net_version(self) -> int:
-        """Part of the cache's key: change it with the net."""
-
-    @net_version.setter
-    def net_version(self, version: int) -> None: ...
 
 
 def new_search(

@@ -174,16 +174,10 @@ class PoolSettings:
     been wrong."""
 
 
-def _alphazero() -> SearchSettings:
-    return SearchSettings()
-
-
-def _gumbel() -> SearchSettings:
-    return SearchSettings(algorithm="gumbel", simulations=32, noise="none", reuse_tree=False)
-
-
-def _katago() -> SearchSettings:
-    return SearchSettings(
+_PRESETS = {
+    "alphazero": SearchSettings(),
+    "gumbel": SearchSettings(algorithm="gumbel", simulations=32, noise="none", reuse_tree=False),
+    "katago": SearchSettings(
         simulations=600,
         fast_simulations=100,
         full_share=0.25,
@@ -200,12 +194,8 @@ def _katago() -> SearchSettings:
         temperature=0.75,
         temperature_final=0.15,
         temperature_decay_plies=19.0,
-        lcb=False,
-    )
-
-
-def _engine() -> SearchSettings:
-    return SearchSettings(
+    ),
+    "engine": SearchSettings(
         cpuct=1.745,
         cpuct_base=38739.0,
         cpuct_factor=3.894,
@@ -218,14 +208,7 @@ def _engine() -> SearchSettings:
         early_stop=True,
         temperature=0.0,
         cache_mebibytes=256,
-    )
-
-
-_PRESETS = {
-    "alphazero": _alphazero,
-    "gumbel": _gumbel,
-    "katago": _katago,
-    "engine": _engine,
+    ),
 }
 SearchPreset = Literal["alphazero", "gumbel", "katago", "engine"]
 """Three ways to learn, and one to play: `engine` has lc0's constants and no exploration."""
@@ -239,4 +222,4 @@ def search_preset(name: str, **changes: object) -> SearchSettings:
     for key in changes:
         if key not in known:
             raise unknown_name("search setting", key, known)
-    return dataclasses.replace(_PRESETS[name](), **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(_PRESETS[name], **changes)  # type: ignore[arg-type]

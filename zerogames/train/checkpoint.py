@@ -5,7 +5,6 @@ The folder is written aside, synced and renamed; digests tell a damaged one. Not
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import field
@@ -17,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from zerogames.atomic import temporary_path
+from zerogames.atomic import sync, temporary_path
 from zerogames.errors import UserError, first_problem
 from zerogames.game import Game
 from zerogames.nets import Model, load_net, save_net
@@ -69,13 +68,13 @@ def write_checkpoint(
         text = json.dumps({"seal": _seal(sealed)} | sealed, allow_nan=False)
         (aside / STATE_NAME).write_text(text, encoding="utf-8")
         for name in (TENSORS_NAME, STATE_NAME):
-            _sync(aside / name)
-        _sync(aside)
+            sync(aside / name)
+        sync(aside)
         _replace(aside, folder)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    _sync(folder.parent)
+    sync(folder.parent)
 
 
 def read_checkpoint(
@@ -131,14 +130,6 @@ def _seal(sealed: Mapping[str, object]) -> str:
 def _digest(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _replace(aside: Path, folder: Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from zerogames.data.sample import SAMPLE_HEADER, SampleBatch, unpack
 from zerogames.errors import UserError
-from zerogames.game import Game
+from zerogames.game import Game, find_encoding
 
 MAX_ACTIONS = 512
 """Policies are held dense; games with more actions hardly repeat positions anyway."""
@@ -47,8 +47,7 @@ def check_averaging(game: Game) -> None:
 def dense_targets(samples: Sequence[bytes], game: Game, encoding: str) -> DenseTargets:
     """Read the targets of packed samples."""
     actions = game.spec.action_size
-    shape = game.encodings[encoding.partition(":")[0]].shape
-    buffer = SampleBatch.empty(_CHUNK, shape, actions)
+    buffer = SampleBatch.empty(_CHUNK, find_encoding(game, encoding).shape, actions)
     numbers = np.empty((len(samples), actions + 7), np.float32)
     for first in range(0, len(samples), _CHUNK):
         batch = unpack(list(samples[first : first + _CHUNK]), buffer)

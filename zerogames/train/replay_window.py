@@ -16,8 +16,8 @@ from zerogames.data.ends import EndReader
 from zerogames.data.formats import ReadContext, get_game_data
 from zerogames.data.problems import Problems
 from zerogames.data.sample import SampleBatch, Symmetries, unpack
-from zerogames.errors import UserError, unknown_name
-from zerogames.game import Game
+from zerogames.errors import UserError
+from zerogames.game import Game, find_encoding
 from zerogames.train.duplicates import DuplicateMeans, check_averaging
 from zerogames.train.shard_samples import ShardSamples, read_shard_samples
 from zerogames.train.window_settings import WindowSettings, window_size
@@ -99,9 +99,7 @@ class ReplayWindow:
     ) -> None:
         self.settings = settings = settings or WindowSettings()
         settings.check()
-        base = encoding.partition(":")[0]
-        if base not in game.encodings:
-            raise unknown_name(f"encoding of {game.spec.name}", base, game.encodings)
+        self._shape = find_encoding(game, encoding).shape
         if settings.average_duplicates:
             check_averaging(game)
         draws = draws or Draws()
@@ -118,19 +116,12 @@ class ReplayWindow:
         self._set_aside = set_aside
         data = get_game_data(game)
         self._context = ReadContext(
-            game=game,
-            encoding=encoding,
-            problems=self.problems,
-            value_lambda=settings.value_lambda,
+            game=game, encoding=encoding, problems=self.problems, value_lambda=settings.value_lambda
         )
         self._ends = EndReader(game, data.end) if with_ends and data.end is not None else None
         self._shards: deque[ShardSamples] = deque()
         self._view: _View | None = None
-        self._symmetries = (
-            Symmetries(game.symmetries)
-            if settings.symmetries and len(game.symmetries) > 1
-            else None
-        )
+        self._symmetries = Symmetries.of(game) if settings.symmetries else None
         self._free = [self._new_buffer() for _ in range(settings.prefetch + 1)]
         self._ahead: deque[tuple[Future[SampleBatch], SampleBatch]] = deque()
         self._lent: SampleBatch | None = None
@@ -138,10 +129,9 @@ class ReplayWindow:
         self._lock = threading.Lock()
 
     def _new_buffer(self) -> SampleBatch:
-        encoding = self.game.encodings[self._context.encoding.partition(":")[0]]
         return SampleBatch.empty(
             self._part.stop - self._part.start,
-            encoding.shape,
+            self._shape,
             self.game.spec.action_size,
             end_columns=0 if self._ends is None else self._ends.width,
         )
