@@ -76,7 +76,7 @@ def _play(
     display: Display,
     stop: threading.Event,
 ) -> SelfplayResult:
-    players = _start_players(settings, run, net)
+    players = _start_players(settings, run, net, display)
     start = time.monotonic()
     try:
         while players.running and not stop.is_set():
@@ -118,7 +118,9 @@ def _provide_net(
     return paths.net, f"a {source.origin}, saved as {paths.net}"
 
 
-def _start_players(settings: SelfplaySettings, run: RunFolder, net: Path | None) -> Players:
+def _start_players(
+    settings: SelfplaySettings, run: RunFolder, net: Path | None, display: Display
+) -> Players:
     job = PlayersJob(
         settings=settings,
         net=net,
@@ -127,9 +129,12 @@ def _start_players(settings: SelfplaySettings, run: RunFolder, net: Path | None)
         seed=derive_seed(settings.seed, run.session),
     )
     if settings.workers or settings.ray_address:
+        from zerogames_selfplay.ray.connection import logs_folder
         from zerogames_selfplay.ray.players import RayPlayers
 
-        return RayPlayers(job)
+        players = RayPlayers(job)
+        display.line(f"Ray's logs are in {logs_folder()}")
+        return players
     return Worker(job)
 
 

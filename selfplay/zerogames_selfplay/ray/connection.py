@@ -1,11 +1,14 @@
 """Joining a Ray cluster, or starting a local one."""
 
 import logging
+import tempfile
+from pathlib import Path
 from typing import Self
 
 import ray
 
 from zerogames.errors import UserError
+from zerogames_selfplay.ray.local_cluster import LocalCluster
 
 
 class RayConnection:
@@ -14,12 +17,26 @@ class RayConnection:
     def __init__(self, address: str | None, *, num_cpus: int) -> None:
         """Join the cluster at `address`, or start a local one that may run `num_cpus` actors."""
         self._is_ours = not ray.is_initialized()
+        self._local: LocalCluster | None = None
         if self._is_ours:
-            _start_ray(address, num_cpus)
+            try:
+                if address is None:
+                    self._local = LocalCluster(num_cpus=num_cpus)
+                else:
+                    _join(address)
+            except UserError:
+                raise
+            except Exception as error:  # Ray raises plain ones, e.g. after its 30 s for a start
+                reason = str(error).partition("\n")[0]
+                where = f"Ray cluster '{address}'" if address else "starting Ray"
+                raise UserError(f"{where}: {reason}") from None
+            _keep_off_the_screen()
 
     def close(self) -> None:
         """Leave the cluster; a local one ends."""
-        if self._is_ours:
+        if self._local is not None:
+            self._local.close()
+        elif self._is_ours:
             ray.shutdown()
 
     def __enter__(self) -> Self:
@@ -29,20 +46,20 @@ class RayConnection:
         self.close()
 
 
-def _start_ray(address: str | None, num_cpus: int) -> None:
-    try:
-        if address is not None:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        else:
-            ray.init(
-                num_cpus=num_cpus,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                # Ray would let actors yield to everything else on the machine.
-                _system_config={"worker_niceness": 0},
-            )
-    except Exception as error:  # Ray raises plain ones, e.g. after its 30 s for a start
-        reason = str(error).partition("\n")[0]
-        where = f"Ray cluster '{address}'" if address else "starting Ray"
-        raise UserError(f"{where}: {reason}") from None
+def logs_folder() -> Path:
+    """Where Ray's logs are on this machine."""
+    node = ray._private.worker._global_node
+    return Path(node.get_logs_dir_path()) if node else Path(tempfile.gettempdir()) / "ray"
+
+
+def _join(address: str) -> None:
+    ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
+
+
+def _keep_off_the_screen() -> None:
+    """Leave Ray's warnings, such as that of a dead worker, to its logs.
+
+    `log_to_driver=False` keeps back what actors print, not what Ray says of them itself.
+    """
+    if hasattr(ray._private.worker, "_worker_logs_enabled"):
+        ray._private.worker._worker_logs_enabled = False

@@ -16,6 +16,7 @@ import ray
 from ray.exceptions import RayActorError, RayTaskError
 
 from zerogames.errors import UserError
+from zerogames_selfplay.ray.connection import logs_folder
 
 _RESTART_PAUSE_S = 1.0
 _MAX_DEATHS = 5
@@ -56,8 +57,8 @@ class SupervisedActor:
         """Start or restart the actor unless a pause has to pass first; whether it is alive."""
         if self._deaths >= _MAX_DEATHS:
             raise UserError(
-                f"{self._name} died {self._deaths} times in a row; see the logs of Ray, or use "
-                "--workers 0"
+                f"{self._name} died {self._deaths} times in a row; see Ray's logs in "
+                f"{logs_folder()}, or use --workers 0"
             )
         if self._handle is None and time.monotonic() >= self._restart_at:
             self._handle = self._make(self.restarts)
