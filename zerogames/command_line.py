@@ -23,7 +23,8 @@ class Command(Generic[T]):
     name: str
     """The name as it is typed after `zerogames`."""
     settings: type[T]
-    description: str
+    description: str = ""
+    """What the help says first; by default what the settings' class says of itself."""
     default_presets: tuple[str, ...] = ()
     """The first of these that the game has is taken if none is named."""
     earlier: Callable[[T], T | None] | None = None
@@ -110,7 +111,7 @@ def _parse(command: Command[T], argv: Sequence[str], defaults: T, preset: Preset
         ],
         frozen=True,
     )
-    description = inspect.cleandoc(command.description)
+    description = inspect.cleandoc(command.description or command.settings.__doc__ or "")
     if preset is not None and preset.nets:
         description += f" The preset {preset.path.stem} is for the nets {', '.join(preset.nets)}."
     parsed: Any = read_options(

@@ -1,7 +1,7 @@
 """Drawing a position once and showing it as colour text, SVG or pixels."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
@@ -16,6 +16,8 @@ CELL = 48
 """Pixels (and SVG units) per cell."""
 _MARGIN = CELL // 2
 _HIGHLIGHT = "#f6c945"
+_LINE = "#5b4a2a"
+_RADIUS = 0.44 * CELL
 
 
 class Picture(Protocol):
@@ -67,13 +69,14 @@ class BoardPicture:
     def ansi(self, *, colour: bool = True) -> str:
         """One line a row, with coordinates."""
         width = max(len(label) for label in self.row_labels)
+        separator = "" if colour else " "
         lines = []
         for row, line in enumerate(self.pieces):
             cells = []
             for column, piece in enumerate(line):
-                plain = piece.symbol if piece else self._empty(row, column)
+                empty = "+" if (row, column) in self.dots else self.empty_symbol
+                plain = piece.symbol if piece else empty
                 cells.append(self._ansi_cell(piece, plain, row, column) if colour else plain)
-            separator = "" if colour else " "
             lines.append(f"{self.row_labels[row]:>{width}} {separator.join(cells)}")
         pad = " " * (width + 1)
         letters = "".join(f"{label:^3}" if colour else f"{label} " for label in self.column_labels)
@@ -82,130 +85,115 @@ class BoardPicture:
             lines.append(self.caption)
         return "\n".join(lines)
 
-    def _empty(self, row: int, column: int) -> str:
-        return "+" if (row, column) in self.dots else self.empty_symbol
-
     def _ansi_cell(self, piece: Piece | None, plain: str, row: int, column: int) -> str:
         symbol = (piece.glyph or "●") if piece else plain
         marked = (row, column) in self.highlight
-        background = _HIGHLIGHT if marked else (self.light, self.dark)[(row + column) % 2]
+        background = _HIGHLIGHT if marked else self._background(row, column)
         front = piece.fill if piece else "#8a7a55"
-        red, green, blue = _rgb(background)
-        front_red, front_green, front_blue = _rgb(front)
-        return (
-            f"\x1b[48;2;{red};{green};{blue}m\x1b[38;2;{front_red};{front_green};{front_blue}m"
-            f" {symbol} \x1b[0m"
-        )
-
-    def _geometry(self) -> tuple[int, int, int, int]:
-        rows, columns = len(self.pieces), len(self.pieces[0])
-        height = rows * CELL + _MARGIN + (CELL // 2 if self.caption else 0)
-        return rows, columns, height, columns * CELL + _MARGIN
+        return f"\x1b[48;2;{_rgb(background)}m\x1b[38;2;{_rgb(front)}m {symbol} \x1b[0m"
 
     def svg(self) -> str:
         """Vector graphics without outside references."""
-        rows, columns, height, width = self._geometry()
+        height, width = self._size()
         out = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
             f'width="{width}" height="{height}" font-family="DejaVu Sans, sans-serif">',
             f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         ]
-        for row in range(rows):
-            for column in range(columns):
-                x, y = _MARGIN + column * CELL, row * CELL
-                fill = (self.light, self.dark)[(row + column) % 2]
-                edge = "" if self.crossings else ' stroke="#7a6a45" stroke-width="0.5"'
-                out.append(
-                    f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" fill="{fill}"{edge}/>'
-                )
+        edge = "" if self.crossings else ' stroke="#7a6a45" stroke-width="0.5"'
+        for x, y, fill in self._cells():
+            out.append(
+                f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" fill="{fill}"{edge}/>'
+            )
         for x1, y1, x2, y2 in self._lines():
-            out.append(f'<path d="M{x1} {y1}L{x2} {y2}" stroke="#5b4a2a" stroke-width="1"/>')
-        for row, column in sorted(self.dots):
-            x, y = self._centre(row, column)
-            out.append(f'<circle cx="{x}" cy="{y}" r="3" fill="#5b4a2a"/>')
-        for row, line in enumerate(self.pieces):
-            for column, piece in enumerate(line):
-                if piece:
-                    out.append(self._svg_piece(piece, row, column))
-        for row, column in sorted(self.highlight):
-            x, y = self._centre(row, column)
+            out.append(f'<path d="M{x1} {y1}L{x2} {y2}" stroke="{_LINE}" stroke-width="1"/>')
+        for x, y in self._centres(self.dots):
+            out.append(f'<circle cx="{x}" cy="{y}" r="3" fill="{_LINE}"/>')
+        for piece, x, y in self._placed():
+            if piece.glyph:
+                style = f' fill="{piece.fill}" stroke="{piece.outline}" stroke-width="0.7"'
+                out.append(_svg_text(piece.glyph, x, y, CELL - 8, style))
+            else:
+                out.append(
+                    f'<circle cx="{x}" cy="{y}" r="{_RADIUS:.1f}" fill="{piece.fill}" '
+                    f'stroke="{piece.outline}"/>'
+                )
+        for x, y in self._centres(self.highlight):
             out.append(
                 f'<circle cx="{x}" cy="{y}" r="{CELL // 6}" fill="none" '
                 f'stroke="{_HIGHLIGHT}" stroke-width="3"/>'
             )
-        for text, x, y in self._labels():
-            out.append(
-                f'<text x="{x}" y="{y}" font-size="14" text-anchor="middle" '
-                f'dominant-baseline="central">{html.escape(text)}</text>'
-            )
+        out += [_svg_text(text, x, y, 14) for text, x, y in self._labels()]
         return "\n".join([*out, "</svg>\n"])
-
-    def _svg_piece(self, piece: Piece, row: int, column: int) -> str:
-        x, y = self._centre(row, column)
-        if piece.glyph:
-            return (
-                f'<text x="{x}" y="{y}" font-size="{CELL - 8}" text-anchor="middle" '
-                f'dominant-baseline="central" fill="{piece.fill}" stroke="{piece.outline}" '
-                f'stroke-width="0.7">{html.escape(piece.glyph)}</text>'
-            )
-        return (
-            f'<circle cx="{x}" cy="{y}" r="{CELL * 0.44:.1f}" fill="{piece.fill}" '
-            f'stroke="{piece.outline}"/>'
-        )
 
     def rgb(self) -> NDArray[np.uint8]:
         """The drawing as pixels, twice oversampled."""
         from PIL import Image, ImageDraw
 
         scale = 2
-        rows, columns, height, width = self._geometry()
+        height, width = self._size()
         image = Image.new("RGB", (width * scale, height * scale), "#ffffff")
         draw = ImageDraw.Draw(image)
 
-        def box(x0: float, y0: float, x1: float, y1: float) -> list[float]:
-            return [x0 * scale, y0 * scale, x1 * scale, y1 * scale]
+        def around(x: float, y: float, radius: float) -> list[float]:
+            corners = (x - radius, y - radius, x + radius, y + radius)
+            return [scale * number for number in corners]
 
-        for row in range(rows):
-            for column in range(columns):
-                x, y = _MARGIN + column * CELL, row * CELL
-                edge = None if self.crossings else "#7a6a45"
-                fill = (self.light, self.dark)[(row + column) % 2]
-                draw.rectangle(box(x, y, x + CELL, y + CELL), fill=fill, outline=edge)
-        for x1, y1, x2, y2 in self._lines():
-            draw.line(box(x1, y1, x2, y2), fill="#5b4a2a", width=scale)
-        for row, column in sorted(self.dots):
-            x, y = self._centre(row, column)
-            draw.ellipse(box(x - 3, y - 3, x + 3, y + 3), fill="#5b4a2a")
-        radius = CELL * 0.44
-        for row, line in enumerate(self.pieces):
-            for column, piece in enumerate(line):
-                if not piece:
-                    continue
-                x, y = self._centre(row, column)
-                if piece.glyph:
-                    draw.text(
-                        (x * scale, y * scale),
-                        piece.glyph,
-                        font=_font((CELL - 8) * scale),
-                        fill=piece.fill,
-                        stroke_width=scale,
-                        stroke_fill=piece.outline,
-                        anchor="mm",
-                    )
-                else:
-                    circle = box(x - radius, y - radius, x + radius, y + radius)
-                    draw.ellipse(circle, fill=piece.fill, outline=piece.outline, width=scale)
-        for row, column in sorted(self.highlight):
-            x, y = self._centre(row, column)
-            ring = box(x - CELL // 6, y - CELL // 6, x + CELL // 6, y + CELL // 6)
-            draw.ellipse(ring, outline=_HIGHLIGHT, width=3 * scale)
+        edge = None if self.crossings else "#7a6a45"
+        for x, y, fill in self._cells():
+            cell = around(x + CELL / 2, y + CELL / 2, CELL / 2)
+            draw.rectangle(cell, fill=fill, outline=edge)
+        for line in self._lines():
+            draw.line([scale * end for end in line], fill=_LINE, width=scale)
+        for x, y in self._centres(self.dots):
+            draw.ellipse(around(x, y, 3), fill=_LINE)
+        for piece, x, y in self._placed():
+            if piece.glyph:
+                draw.text(
+                    (x * scale, y * scale),
+                    piece.glyph,
+                    font=_font((CELL - 8) * scale),
+                    fill=piece.fill,
+                    stroke_width=scale,
+                    stroke_fill=piece.outline,
+                    anchor="mm",
+                )
+            else:
+                disc = around(x, y, _RADIUS)
+                draw.ellipse(disc, fill=piece.fill, outline=piece.outline, width=scale)
+        for x, y in self._centres(self.highlight):
+            draw.ellipse(around(x, y, CELL // 6), outline=_HIGHLIGHT, width=3 * scale)
         for text, x, y in self._labels():
             font = _font(14 * scale)
             draw.text((x * scale, y * scale), text, font=font, fill="#000000", anchor="mm")
         return np.asarray(image.resize((width, height), Image.Resampling.LANCZOS), np.uint8)
 
+    def _size(self) -> tuple[int, int]:
+        """Height and width."""
+        rows, columns = len(self.pieces), len(self.pieces[0])
+        height = rows * CELL + _MARGIN + (CELL // 2 if self.caption else 0)
+        return height, columns * CELL + _MARGIN
+
     def _centre(self, row: int, column: int) -> tuple[int, int]:
         return _MARGIN + column * CELL + CELL // 2, row * CELL + CELL // 2
+
+    def _centres(self, cells: frozenset[tuple[int, int]]) -> list[tuple[int, int]]:
+        return [self._centre(row, column) for row, column in sorted(cells)]
+
+    def _background(self, row: int, column: int) -> str:
+        return (self.light, self.dark)[(row + column) % 2]
+
+    def _cells(self) -> Iterator[tuple[int, int, str]]:
+        """The left upper corner and the colour of each cell."""
+        for row, column in np.ndindex(len(self.pieces), len(self.pieces[0])):
+            yield _MARGIN + column * CELL, row * CELL, self._background(row, column)
+
+    def _placed(self) -> Iterator[tuple[Piece, int, int]]:
+        """The pieces with the centres of their cells."""
+        for row, line in enumerate(self.pieces):
+            for column, piece in enumerate(line):
+                if piece:
+                    yield piece, *self._centre(row, column)
 
     def _lines(self) -> list[tuple[int, int, int, int]]:
         if not self.crossings:
@@ -216,7 +204,7 @@ class BoardPicture:
         return across + down
 
     def _labels(self) -> list[tuple[str, int, int]]:
-        rows, _, height, width = self._geometry()
+        rows, (height, width) = len(self.pieces), self._size()
         labels = [
             (text, self._centre(0, i)[0], rows * CELL + _MARGIN // 2)
             for i, text in enumerate(self.column_labels)
@@ -229,8 +217,16 @@ class BoardPicture:
         return labels
 
 
-def _rgb(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+def _svg_text(text: str, x: int, y: int, size: int, style: str = "") -> str:
+    return (
+        f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="middle" '
+        f'dominant-baseline="central"{style}>{html.escape(text)}</text>'
+    )
+
+
+def _rgb(colour: str) -> str:
+    """A colour as terminals read it: `red;green;blue`."""
+    return ";".join(map(str, bytes.fromhex(colour[1:])))
 
 
 @cache

@@ -32,10 +32,10 @@ def test_student_and_welch_agree_with_published_values() -> None:
 def compared(name: str, accuracy: tuple[float, ...]) -> Compared:
     curves = {
         seed: Curve(
-            steps=(1,),
-            accuracy=(value / 2,),
+            step=(1,),
+            policy_accuracy=(value / 2,),
             value_mse=(0.3,),
-            final_accuracy=value,
+            final_policy_accuracy=value,
             final_value_mse=0.4,
         )
         for seed, value in enumerate(accuracy, 1)

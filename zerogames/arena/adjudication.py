@@ -56,6 +56,11 @@ class Ending:
     reason: str
 
 
+def lost_by(player: int, reason: str) -> Ending:
+    """The end of a game that a player, 0 or 1, has lost."""
+    return Ending(-1.0 if player == 0 else 1.0, reason)
+
+
 class Adjudicator:
     """Watches one game's evaluations."""
 
@@ -71,14 +76,12 @@ class Adjudicator:
     def after_move(self, mover: int, choice: Choice, state: State, plies: int) -> Ending | None:
         """Take note of a move that led to `state`, the game's ply number `plies`."""
         score = choice.score
-        ending = None
-        if self._resign is not None:
-            ending = self._watch_resign(self._resign, mover, score)
-        if ending is None and self._draw is not None:
-            ending = self._watch_draw(self._draw, score, state, plies)
-        return ending
+        return self._watch_resign(mover, score) or self._watch_draw(score, state, plies)
 
-    def _watch_resign(self, rule: ResignRule, mover: int, score: float | None) -> Ending | None:
+    def _watch_resign(self, mover: int, score: float | None) -> Ending | None:
+        rule = self._resign
+        if rule is None:
+            return None
         if rule.two_sided:
             view = None if score is None else score if mover == 0 else -score
             if view is None or abs(view) < rule.score:
@@ -87,17 +90,18 @@ class Adjudicator:
                 sign = 1 if view > 0 else -1
                 self._decided = self._decided + sign if self._decided * sign > 0 else sign
             if abs(self._decided) >= 2 * rule.moves:
-                return Ending(1.0 if self._decided > 0 else -1.0, "adjudicated win")
+                return lost_by(int(self._decided > 0), "adjudicated win")
             return None
         lost = score is not None and score <= -rule.score
         self._losing[mover] = self._losing[mover] + 1 if lost else 0
         if self._losing[mover] >= rule.moves:
-            return Ending(-1.0 if mover == 0 else 1.0, "adjudicated win")
+            return lost_by(mover, "adjudicated win")
         return None
 
-    def _watch_draw(
-        self, rule: DrawRule, score: float | None, state: State, plies: int
-    ) -> Ending | None:
+    def _watch_draw(self, score: float | None, state: State, plies: int) -> Ending | None:
+        rule = self._draw
+        if rule is None:
+            return None
         even = score is not None and abs(score) <= rule.score
         # A capture or a pawn move is progress; games without such a count have none.
         progress = getattr(state, "halfmoves", None) == 0

@@ -4,6 +4,7 @@ A net evaluates the leaves of all games in one batch, so a match of 64 games cos
 its evaluations.
 """
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from zerogames.arena.adjudication import longest_game, score_as_it_stands
+from zerogames.arena.adjudication import longest_game, lost_by, score_as_it_stands
 from zerogames.arena.openings import Openings
 from zerogames.arena.players import MoveLimits, Player, PlayerSpec, Position
 from zerogames.arena.results import Outcome
@@ -26,7 +27,8 @@ from zerogames.search.settings import search_preset
 
 _LEAVES = 4
 """Leaves per game and batch: few, so that batching does not weaken a search of few visits."""
-_PATIENCE_S = 3600.0
+_NO_LIMITS = MoveLimits(control=TimeControl(), remaining_s=(math.inf, math.inf), deadline_s=3600.0)
+"""Players of the arena keep to their own limits here."""
 
 
 @dataclass(kw_only=True)
@@ -40,7 +42,7 @@ class LiveGame(Position):
     def advance(self, action: int | None, *, max_plies: int) -> None:
         """Play a move, or resign if it is None, and set the result when the game is over."""
         if action is None:
-            self.result = -1.0 if self.state.to_play == 0 else 1.0
+            self.result = lost_by(self.state.to_play, "resignation").result
             return
         self.play(action)
         self.result = self.state.result
@@ -63,7 +65,11 @@ class Side(Protocol):
 
 
 class NetSide:
-    """A net with a search of few visits. It keeps one tree per game."""
+    """A net with a search of few visits. It keeps one tree per game.
+
+    `visits` are the simulations per move; 1 plays the move with the highest prior. The architecture
+    `net` decides what `Game.sensible_actions` are.
+    """
 
     def __init__(
         self,
@@ -74,15 +80,6 @@ class NetSide:
         visits: int,
         net: NetSpec | None = None,
     ) -> None:
-        """Make a side.
-
-        Args:
-            name: The name in ratings.
-            game: The game that is played.
-            evaluator: Evaluates the positions.
-            visits: Simulations per move; 1 plays the move with the highest prior.
-            net: The architecture, for `Game.sensible_actions`.
-        """
         self.name = name
         self._game = game
         self._evaluator = evaluator
@@ -91,7 +88,8 @@ class NetSide:
         self._settings = search_preset("engine", cache_mebibytes=0)
         self._searches: dict[int, tuple[Search, int]] = {}
         """The search of each game by its number, and how many moves of the game it has followed."""
-        self._planes = np.empty((0,), np.float32)
+        self._shape = find_encoding(game, evaluator.encoding).shape
+        self._planes = np.empty((0, *self._shape), np.float32)
 
     def choose(self, games: Sequence[LiveGame]) -> list[int]:
         """Search all games together."""
@@ -123,30 +121,20 @@ class NetSide:
     def _search(self, searches: Sequence[Search]) -> None:
         room = len(searches) * _LEAVES
         if len(self._planes) < room:
-            shape = find_encoding(self._game, self._evaluator.encoding).shape
-            self._planes = np.empty((room, *shape), np.float32)
-        open_searches = [search for search in searches if not search.done]
-        while open_searches:
-            counts, rows = [], 0
+            self._planes = np.empty((room, *self._shape), np.float32)
+        while open_searches := [search for search in searches if not search.done]:
+            ends = [0]  # of each search's rows, behind the one before
             for search in open_searches:
                 leaves = max(1, min(_LEAVES, search.simulations // 8))
-                found = len(search.collect(leaves, self._planes[rows : rows + leaves]))
-                counts.append(found)
-                rows += found
-            if rows:
-                self._apply(open_searches, counts, rows)
-            open_searches = [search for search in open_searches if not search.done]
-
-    def _apply(self, searches: Sequence[Search], counts: Sequence[int], rows: int) -> None:
-        policy, wdl, moves_left = self._evaluator.evaluate(self._planes[:rows])
-        first = 0
-        for search, count in zip(searches, counts, strict=True):
-            part = slice(first, first + count)
-            first += count
-            if count:
-                search.apply(
-                    policy[part], wdl[part], None if moves_left is None else moves_left[part]
-                )
+                planes = self._planes[ends[-1] : ends[-1] + leaves]
+                ends.append(ends[-1] + len(search.collect(leaves, planes)))
+            if not ends[-1]:
+                continue
+            policy, wdl, left = self._evaluator.evaluate(self._planes[: ends[-1]])
+            for search, first, end in zip(open_searches, ends, ends[1:], strict=False):
+                if end > first:
+                    moves_left = None if left is None else left[first:end]
+                    search.apply(policy[first:end], wdl[first:end], moves_left)
 
     def close(self) -> None:
         """Forget all trees."""
@@ -165,18 +153,11 @@ class PlayerSide:
 
     def choose(self, games: Sequence[LiveGame]) -> Sequence[int | None]:
         """Ask the player of each game in turn."""
-        return [self._choose(live) for live in games]
-
-    def _choose(self, live: LiveGame) -> int | None:
-        player = self._players.get(live.number)
-        if player is None:
-            player = self._players[live.number] = self._spec.make(self._game)
-            player.new_game(live, self._seed + live.number)
-        unlimited = float("inf")
-        limits = MoveLimits(
-            control=TimeControl(), remaining_s=(unlimited, unlimited), deadline_s=_PATIENCE_S
-        )
-        return player.choose(live, limits).action
+        for live in games:
+            if live.number not in self._players:
+                self._players[live.number] = player = self._spec.make(self._game)
+                player.new_game(live, self._seed + live.number)
+        return [self._players[live.number].choose(live, _NO_LIMITS).action for live in games]
 
     def close(self) -> None:
         """Close all players."""

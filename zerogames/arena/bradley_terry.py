@@ -57,36 +57,33 @@ def direct_ratings(
 
     Errors are relative to the reference; players that did not meet it are left out.
     """
-    ratings = []
-    total = Wdl()
-    for one in tallies:
-        if reference not in (one.a, one.b):
-            continue
-        seen = one if one.b == reference else one.swapped
-        total += seen.wdl.swapped
-        estimate = estimate_tally(seen)
-        ratings.append(
-            Rating(
-                name=seen.a,
-                elo=reference_elo + estimate.elo,
-                error=estimate.elo_error,
-                wdl=seen.wdl,
-                opponents_elo=reference_elo,
-            )
-        )
-    if not ratings:
+    met = [one.swapped for one in _seen_by(reference, tallies)]
+    if not met:
         raise unknown_name("reference player", reference, player_names(tallies))
-    ratings.append(
-        Rating(
-            name=reference,
-            elo=reference_elo,
-            error=0.0,
-            wdl=total,
-            opponents_elo=math.nan,
-            anchored=True,
-        )
+    fixed = Rating(
+        name=reference,
+        elo=reference_elo,
+        error=0.0,
+        wdl=sum((one.wdl.swapped for one in met), Wdl()),
+        opponents_elo=math.nan,
+        anchored=True,
     )
-    return sorted(ratings, key=lambda rating: -rating.elo)
+    ratings = [
+        Rating(
+            name=one.a,
+            elo=reference_elo + estimate.elo,
+            error=estimate.elo_error,
+            wdl=one.wdl,
+            opponents_elo=reference_elo,
+        )
+        for one, estimate in zip(met, map(estimate_tally, met), strict=True)
+    ]
+    return sorted([*ratings, fixed], key=lambda rating: -rating.elo)
+
+
+def _seen_by(name: str, tallies: Sequence[Tally]) -> list[Tally]:
+    """The pairings of a player, seen by it."""
+    return [one if one.a == name else one.swapped for one in tallies if name in (one.a, one.b)]
 
 
 def estimate_ratings(
@@ -115,20 +112,16 @@ def rate_tallies(
     fit = fit_bradley_terry(tallies, anchors=anchors, prior_draws=prior_draws)
     ratings = []
     for index, name in enumerate(fit.names):
-        wdl, opponents, games = Wdl(), 0.0, 0.0
-        for one in tallies:
-            if name in (one.a, one.b):
-                seen = one if one.a == name else one.swapped
-                wdl += seen.wdl
-                games += seen.wdl.games
-                opponents += seen.wdl.games * fit.elo[fit.names.index(seen.b)]
+        met = _seen_by(name, tallies)
+        wdl = sum((one.wdl for one in met), Wdl())
+        opponents = sum(one.wdl.games * fit.elo[fit.names.index(one.b)] for one in met)
         ratings.append(
             Rating(
                 name=name,
                 elo=float(fit.elo[index]),
                 error=Z95 * math.sqrt(max(0.0, float(fit.covariance[index, index]))),
                 wdl=wdl,
-                opponents_elo=float(opponents / games) if games else math.nan,
+                opponents_elo=float(opponents / wdl.games) if wdl.games else math.nan,
                 anchored=name in (anchors or {}),
             )
         )

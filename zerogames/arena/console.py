@@ -3,19 +3,20 @@
 import collections
 import os
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from rich.console import Console
 
 from zerogames.arena.elo import estimate_tally
-from zerogames.arena.event import Event
+from zerogames.arena.event import Event, parse_anchors
 from zerogames.arena.match_folder import MatchFolder, StoredGame
 from zerogames.arena.plot import plot_ratings
 from zerogames.arena.report import EventReport, make_report, plus_minus
 from zerogames.arena.runner import event_tally, run_event
-from zerogames.atomic import write_atomically
+from zerogames.atomic import write_atomically, write_text_atomically
+from zerogames.errors import unknown_name
 from zerogames.runs.disk import name_disk_errors
 from zerogames.runs.display import Display, Frame
 from zerogames.runs.signals import interrupt_on_sigterm
@@ -28,10 +29,16 @@ def run_and_report(
     console: Console,
     *,
     title: str,
-    anchors: Mapping[str, float] | None = None,
-    elo_from: str | None = None,
+    anchors: Sequence[str] = (),
+    elo_from: str = "",
 ) -> int:
-    """Play or continue an event and show what came out; returns the exit code."""
+    """Play or continue an event and show what came out; returns the exit code.
+
+    `anchors` are texts PLAYER=ELO; `elo_from` is a player by whose games alone all are rated.
+    """
+    if elo_from and elo_from not in event.names:
+        raise unknown_name("player for --elo-from", elo_from, event.names)
+    known = parse_anchors(anchors, event.names)
     path = event.folder()
     identity = event.identity()
     control = str(event.rules.control)
@@ -40,18 +47,18 @@ def run_and_report(
             console.print(f"{len(folder.games)} games are already in {path}: continuing from there")
         with interrupt_on_sigterm(), _progress(event, folder, console) as on_game:
             status = run_event(event, folder, on_game)
+        played = {name for stored in folder.games for name in (stored.first, stored.second)}
         report = make_report(
             (stored.outcome for stored in folder.games),
             title=title,
-            anchors={
-                name: elo for name, elo in (anchors or {}).items() if _has_played(folder, name)
-            },
-            elo_from=elo_from if elo_from and _has_played(folder, elo_from) else None,
+            anchors={name: elo for name, elo in known.items() if name in played},
+            elo_from=elo_from if elo_from in played else None,
             order=event.names,
         )
+        machine = f"{platform.machine()}, {os.cpu_count()} CPUs"
         report = replace(
             report,
-            conditions=event.conditions.describe() | {"machine": _machine()},
+            conditions=event.conditions.describe() | {"machine": machine},
             faults=_faults(folder.games),
             sprt=event.sprt,
         )
@@ -115,17 +122,10 @@ def _faults(games: Sequence[StoredGame]) -> dict[str, dict[str, int]]:
     return {name: dict(counts) for name, counts in found.items()}
 
 
-def _has_played(folder: MatchFolder, name: str) -> bool:
-    return any(name in (stored.first, stored.second) for stored in folder.games)
-
-
 def _write(report: EventReport, folder: MatchFolder) -> None:
-    folder.write({"report.md": report.markdown(), "report.json": report.json()})
+    write_text_atomically(folder.path / "report.md", report.markdown())
+    write_text_atomically(folder.path / "report.json", report.json())
     write_atomically(
         folder.path / "report.png",
         lambda path: plot_ratings(report.ratings, path, title=report.title, scale=report.scale),
     )
-
-
-def _machine() -> str:
-    return f"{platform.machine()}, {os.cpu_count()} CPUs"

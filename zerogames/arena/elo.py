@@ -34,21 +34,22 @@ def score_of_elo(elo: float) -> float:
 class EloEstimate:
     """What the games between two players say, seen by one of them.
 
-    Numbers that the games cannot tell are infinite or nan: nothing here raises.
+    Numbers that the games cannot tell are infinite or nan: nothing here raises. The defaults are
+    for no games.
     """
 
-    trials: float
+    trials: float = 0
     """Games, or pairs."""
-    score: float
-    variance: float
+    score: float = 0.5
+    variance: float = math.nan
     """Variance of one trial's score."""
-    elo: float
-    elo_error: float
+    elo: float = math.nan
+    elo_error: float = math.inf
     """Half the width of the 95 % interval; infinite when it leaves the scale."""
-    normalised: float
+    normalised: float = math.nan
     """Elo in units of the standard deviation of a game, times 800 / ln 10."""
-    normalised_error: float
-    los: float
+    normalised_error: float = math.inf
+    los: float = 0.5
     """Likelihood of superiority: the chance that the player is the stronger one."""
     paired: bool
 
@@ -58,20 +59,10 @@ def estimate_elo(results: Distribution) -> EloEstimate:
     trials = sum(results.counts)
     paired = results.games_per_trial == 2
     if trials <= 0:
-        return EloEstimate(
-            trials=0,
-            score=0.5,
-            variance=math.nan,
-            elo=math.nan,
-            elo_error=math.inf,
-            normalised=math.nan,
-            normalised_error=math.inf,
-            los=0.5,
-            paired=paired,
-        )
-    score = _mean(results.counts, results.values, trials)
-    squares = tuple((value - score) ** 2 for value in results.values)
-    variance = _mean(results.counts, squares, trials)
+        return EloEstimate(paired=paired)
+    counted = list(zip(results.counts, results.values, strict=True))
+    score = sum(count * value for count, value in counted) / trials
+    variance = sum(count * (value - score) ** 2 for count, value in counted) / trials
     error = math.sqrt(variance / trials)
     # One game is as variable as sqrt(games per trial) times their mean.
     deviation = math.sqrt(results.games_per_trial * variance)
@@ -117,10 +108,6 @@ def superiority(difference: float, standard_error: float) -> float:
     if standard_error <= 0 or not math.isfinite(standard_error):
         return 0.5 if difference == 0 or standard_error > 0 else float(difference > 0)
     return (1 + math.erf(difference / (math.sqrt(2) * standard_error))) / 2
-
-
-def _mean(counts: tuple[float, ...], values: tuple[float, ...], total: float) -> float:
-    return sum(c * v for c, v in zip(counts, values, strict=True)) / total
 
 
 def _elo_error(score: float, error: float) -> float:

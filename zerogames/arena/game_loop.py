@@ -11,6 +11,7 @@ from zerogames.arena.adjudication import (
     Ending,
     ResignRule,
     longest_game,
+    lost_by,
     score_as_it_stands,
 )
 from zerogames.arena.openings import Opening
@@ -38,26 +39,18 @@ class Rules:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fault:
-    """Why a player lost a game that it did not lose on the board."""
-
-    player: int
-    kind: str
-    detail: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class MatchGame:
     """A finished game."""
 
     opening: Opening
-    actions: tuple[int, ...]
+    actions: list[int]
     """All actions, those of the opening included."""
-    moves: tuple[str, ...]
+    moves: list[str]
     comments: dict[int, str]
-    """Evaluation, depth and time of each move, by ply."""
+    """Evaluation, depth and time of each move, by ply; `book` for the opening's."""
     ending: Ending
-    fault: Fault | None
+    fault: PlayerFault | None
+    """What the loser did, if it did not lose on the board."""
     seconds: float
 
 
@@ -89,7 +82,7 @@ class _Referee:
     ) -> None:
         self.players, self.opening, self.rules, self.stop = players, opening, rules, stop
         self.position = Position(game=game, start=opening.start, state=opening.state(game))
-        self.comments: dict[int, str] = {}
+        self.comments = dict.fromkeys(range(len(opening.actions)), "book")
         self.clocks: tuple[Clock, Clock] = (rules.control.start(), rules.control.start())
         self.adjudicator = Adjudicator(rules.resign, rules.draw)
         self.max_plies = rules.max_plies or longest_game(game)
@@ -98,8 +91,7 @@ class _Referee:
         began = time.monotonic()
         for action in self.opening.actions:
             self.position.play(action)
-        fault = None
-        mover = 0
+        mover, fault = 0, None
         try:
             for mover, player in enumerate(self.players):
                 player.new_game(self.position, 2 * seed + mover)
@@ -110,16 +102,13 @@ class _Referee:
                 mover = self.position.state.to_play
                 ending = self._ending() or self._move(mover)
         except PlayerFault as error:
-            if self.stop.is_set():
-                raise Interrupted from None
-            fault = Fault(player=mover, kind=error.kind, detail=error.detail)
-            ending = Ending(-1.0 if mover == 0 else 1.0, error.kind)
+            ending, fault = lost_by(mover, error.kind), error
         if self.stop.is_set() and self.position.state.result is None:
             raise Interrupted
         return MatchGame(
             opening=self.opening,
-            actions=tuple(self.position.actions),
-            moves=tuple(self.position.moves),
+            actions=self.position.actions,
+            moves=self.position.moves,
             comments=self.comments,
             ending=ending,
             fault=fault,
@@ -143,7 +132,7 @@ class _Referee:
             raise Interrupted
         self._check_time(mover, elapsed)
         if choice.action is None:
-            return Ending(-1.0 if mover == 0 else 1.0, "resignation")
+            return lost_by(mover, "resignation")
         if not position.state.is_legal(choice.action):
             raise PlayerFault("illegal move", f"action {choice.action}")
         self.comments[len(position.actions)] = choice.comment(elapsed)

@@ -15,7 +15,7 @@ import numpy as np
 import pydantic
 
 from zerogames.arena.results import Outcome
-from zerogames.atomic import append_durably, write_bytes_atomically, write_text_atomically
+from zerogames.atomic import append_durably, write_bytes_atomically
 from zerogames.data.formats import get_game_data
 from zerogames.data.header import GameHeader
 from zerogames.data.record import GameRecord
@@ -112,11 +112,6 @@ class MatchFolder(LockedFolder):
         self.games.append(stored)
         with self._records_path.open("ab") as file:
             file.write(self._record(stored, len(self.games)))
-
-    def write(self, files: Mapping[str, str]) -> None:
-        """Write small files by name."""
-        for name, text in files.items():
-            write_text_atomically(self.path / name, text)
 
     @property
     def _games_path(self) -> Path:

@@ -5,26 +5,21 @@ import time
 
 import numpy as np
 
+from zerogames.arena.local_player import LocalPlayer
 from zerogames.arena.players import Choice, MoveLimits, PlayerKind, Position
 from zerogames.errors import UserError
-from zerogames.game import Game
 from zerogames.search.rollouts import new_rollouts
 
 _ROLLOUTS_PER_CHECK = 32
 """Rollouts between two looks at the clock; one takes from 1 us to several milliseconds."""
 
 
-class MctsPlayer:
+class MctsPlayer(LocalPlayer):
     """Upper-confidence tree search with a fixed number of rollouts a move, or by the clock."""
 
     def __init__(self, rollouts: int | None) -> None:
+        super().__init__()
         self._rollouts = rollouts
-        self._rng = np.random.default_rng(0)
-        self._closed = False
-
-    def new_game(self, position: Position, seed: int) -> None:
-        """Start a new sequence of random numbers."""
-        self._rng = np.random.default_rng(seed)
 
     def choose(self, position: Position, limits: MoveLimits) -> Choice:
         """Search, then take the most visited move."""
@@ -43,10 +38,6 @@ class MctsPlayer:
         win_rate = (1 + float(tree.values[best])) / 2
         return Choice(action=int(tree.actions[best]), win_rate=win_rate, nodes=max(1, tree.total))
 
-    def close(self) -> None:
-        """End a running search."""
-        self._closed = True
-
 
 def _parse(argument: str) -> int | None:
     if argument == "":
@@ -61,8 +52,4 @@ def _title(argument: str) -> str:
     return "mcts" if rollouts is None else f"mcts:{rollouts}"
 
 
-def _make(argument: str, game: Game) -> MctsPlayer:
-    return MctsPlayer(_parse(argument))
-
-
-kind = PlayerKind(title=_title, make=_make)
+kind = PlayerKind(title=_title, make=lambda argument, game: MctsPlayer(_parse(argument)))

@@ -82,7 +82,7 @@ def load_openings(text: str, game: Game, *, plies: int = 0, seed: int = 0) -> Op
         return OpeningList([Opening(name="start")])
     if text == "builtin":
         if book := read_book(game):
-            return OpeningList([_cut(one, plies) for one in book])
+            return OpeningList(_cut(book, plies))
         return RandomOpenings(game, plies or _RANDOM_PLIES, seed)
     if text.startswith("random:"):
         number = text.removeprefix("random:")
@@ -126,10 +126,9 @@ def _read_file(path: Path, game: Game, plies: int) -> list[Opening]:
     else:
         known = ", ".join(["epd", "fen", *readers])
         raise UserError(f"openings of {game.spec.name} are files of type {known}, not '{path}'")
-    openings = [_cut(one, plies) for one in openings]
     if not openings:
         raise UserError(f"'{path}' holds no opening")
-    return openings
+    return _cut(openings, plies)
 
 
 def _read_positions(path: Path, game: Game) -> list[Opening]:
@@ -157,10 +156,9 @@ def _read_games(path: Path, game: Game, reader: RecordReader) -> list[Opening]:
             raise UserError(
                 f"{path}: game {number} is '{record.game}', the match is '{game.spec.identity}'"
             )
-        actions = [int(action) for action in record.actions]
         state = record.start_state(game)
         kept: list[int] = []
-        for action in actions:
+        for action in record.actions.tolist():
             state = state.play(action)
             if state.result is not None:
                 break
@@ -170,7 +168,5 @@ def _read_games(path: Path, game: Game, reader: RecordReader) -> list[Opening]:
     return openings
 
 
-def _cut(opening: Opening, plies: int) -> Opening:
-    if not plies or len(opening.actions) <= plies:
-        return opening
-    return replace(opening, actions=opening.actions[:plies])
+def _cut(openings: Sequence[Opening], plies: int) -> list[Opening]:
+    return [replace(one, actions=one.actions[: plies or None]) for one in openings]

@@ -2,9 +2,8 @@
 
 import threading
 
-import numpy as np
-
-from zerogames.arena.players import Choice, MoveLimits, PlayerFault, PlayerKind, Position
+from zerogames.arena.local_player import LocalPlayer, kind_without_settings
+from zerogames.arena.players import Choice, MoveLimits, PlayerFault, Position
 from zerogames.errors import UserError
 from zerogames.game import Game, Solver
 
@@ -19,18 +18,13 @@ class _Solvers(threading.local):
 _SOLVERS = _Solvers()
 
 
-class PerfectPlayer:
+class PerfectPlayer(LocalPlayer):
     """Keeps the result of the position; among equally good moves it draws lots."""
 
     def __init__(self, game: Game) -> None:
+        super().__init__()
         self._game = game
-        self._rng = np.random.default_rng(0)
         self._running: Solver | None = None
-        self._closed = False
-
-    def new_game(self, position: Position, seed: int) -> None:
-        """Start a new sequence of random numbers."""
-        self._rng = np.random.default_rng(seed)
 
     def choose(self, position: Position, limits: MoveLimits) -> Choice:
         """Solve the position, whatever the limits say: nothing less is perfect."""
@@ -50,7 +44,7 @@ class PerfectPlayer:
 
     def close(self) -> None:
         """End a running solution."""
-        self._closed = True
+        super().close()
         running = self._running
         if running is not None:
             running.stop()
@@ -64,17 +58,11 @@ def new_solver(game: Game) -> Solver:
     return solver
 
 
-def _title(argument: str) -> str:
-    if argument:
-        raise UserError(f"'perfect:{argument}': the perfect player has no settings; write perfect")
-    return "perfect"
-
-
-def _make(argument: str, game: Game) -> PerfectPlayer:
+def _make(game: Game) -> PerfectPlayer:
     identity = game.spec.identity
     if identity not in _SOLVERS.by_game:
         _SOLVERS.by_game[identity] = new_solver(game)
     return PerfectPlayer(game)
 
 
-kind = PlayerKind(title=_title, make=_make)
+kind = kind_without_settings("perfect", _make)

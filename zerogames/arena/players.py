@@ -4,11 +4,12 @@
 `gtp:/usr/games/gnugo --mode gtp --level 1`; `NAME=...` before any of them gives it a name.
 """
 
-import importlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from importlib.metadata import entry_points
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from itertools import chain, count
 from typing import Protocol
 
 from zerogames.arena.time_control import TimeControl
@@ -20,12 +21,7 @@ from zerogames.nets.foreign import net_suffixes
 GROUP = "zerogames.players"
 """Entry points: plugins add kinds of players, such as `uci` (chess) and `gtp` (Go)."""
 
-_KINDS = {
-    "random": "zerogames.arena.random_player:kind",
-    "mcts": "zerogames.arena.mcts_player:kind",
-    "perfect": "zerogames.arena.perfect_player:kind",
-    "net": "zerogames.arena.net_player:kind",
-}
+_OWN_KINDS = ("random", "mcts", "perfect", "net")
 _NAMED = re.compile(r"([^=:/?]+)=(.+)", re.DOTALL)
 
 
@@ -181,21 +177,18 @@ class PlayerSpec:
         return find_kind(self.kind).make(self.argument, game)
 
 
-def kind_names() -> list[str]:
-    """All kinds of players."""
-    return sorted({*_KINDS, *(point.name for point in entry_points(group=GROUP))})
+@cache
+def _kinds() -> dict[str, EntryPoint]:
+    """Where each kind is, by name."""
+    own = (EntryPoint(name, f"{__package__}.{name}_player:kind", GROUP) for name in _OWN_KINDS)
+    return {point.name: point for point in (*entry_points(group=GROUP), *own)}
 
 
 def find_kind(name: str) -> PlayerKind:
     """Load a kind; its module is imported only now."""
-    if name in _KINDS:
-        module, _, attribute = _KINDS[name].partition(":")
-        kind = getattr(importlib.import_module(module), attribute)
-    else:
-        points = {point.name: point for point in entry_points(group=GROUP)}
-        if name not in points:
-            raise unknown_name("kind of player", name, kind_names())
-        kind = points[name].load()
+    if name not in _kinds():
+        raise unknown_name("kind of player", name, _kinds())
+    kind = _kinds()[name].load()
     if not isinstance(kind, PlayerKind):
         raise UserError(f"player kind '{name}' is not a zerogames.arena.players.PlayerKind")
     return kind
@@ -221,11 +214,8 @@ def parse_players(texts: Sequence[str]) -> list[PlayerSpec]:
     """Read several; equal names get a number behind them."""
     specs: list[PlayerSpec] = []
     for text in texts:
-        spec, number = parse_player(text), 1
-        names = {other.name for other in specs}
-        name = spec.name
-        while name in names:
-            number += 1
-            name = f"{spec.name} #{number}"
-        specs.append(PlayerSpec(text=spec.text, name=name, kind=spec.kind, argument=spec.argument))
+        spec = parse_player(text)
+        taken = {other.name for other in specs}
+        names = chain([spec.name], (f"{spec.name} #{number}" for number in count(2)))
+        specs.append(replace(spec, name=next(name for name in names if name not in taken)))
     return specs

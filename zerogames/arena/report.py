@@ -1,11 +1,11 @@
 """What a match or tournament showed, as text, Markdown and JSON."""
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pydantic_core import to_json
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -109,15 +109,15 @@ class EventReport:
         """Return JSON, in which numbers that do not exist are null."""
         pairings = [
             asdict(one)
-            | {"elo": asdict(estimate_tally(one)), "elo_by_games": asdict(estimate_elo(one.wdl))}
-            | {"win_rate": asdict(win_rate(one))}
+            | {"elo": estimate_tally(one), "elo_by_games": estimate_elo(one.wdl)}
+            | {"win_rate": win_rate(one)}
             for one in self.tallies
         ]
         data: dict[str, Any] = {
             "title": self.title,
             "scale": self.scale,
             "conditions": dict(self.conditions),
-            "ratings": [asdict(rating) for rating in self.ratings],
+            "ratings": self.ratings,
             "pairings": pairings,
             "faults": self.faults,
         }
@@ -128,7 +128,7 @@ class EventReport:
                 "bounds": self.sprt.bounds,
                 "verdict": self.sprt.verdict(results),
             }
-        return json.dumps(_finite(data), indent=2) + "\n"
+        return to_json(data, indent=2, inf_nan_mode="null").decode() + "\n"
 
 
 def make_report(
@@ -257,11 +257,3 @@ def _fault_grid(faults: Mapping[str, Mapping[str, int]]) -> Grid:
 
 def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,35 +1,41 @@
 """Counting finished games: single games, and pairs with the same opening and colours swapped."""
 
+import operator
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar, Self
 
 
-class Distribution(Protocol):
+class Distribution(ABC):
     """Counts of independent scores: what every two-player statistic needs."""
 
+    values: ClassVar[tuple[float, ...]]
+    """Scores in [0, 1], ascending and evenly spaced."""
+    games_per_trial: ClassVar[int]
+    """Games behind one count."""
+
     @property
+    @abstractmethod
     def counts(self) -> tuple[float, ...]:
         """How often each score of `values` occurred."""
 
-    @property
-    def values(self) -> tuple[float, ...]:
-        """Scores in [0, 1], ascending and evenly spaced."""
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*map(operator.add, vars(self).values(), vars(other).values()))
 
-    @property
-    def games_per_trial(self) -> int:
-        """Games behind one count."""
+    def __sub__(self, other: Self) -> Self:
+        return type(self)(*map(operator.sub, vars(self).values(), vars(other).values()))
 
 
 @dataclass(frozen=True)
-class Wdl:
+class Wdl(Distribution):
     """Games won, drawn and lost by the player they are told of."""
 
     wins: float = 0
     draws: float = 0
     losses: float = 0
-    values: ClassVar[tuple[float, ...]] = (0.0, 0.5, 1.0)
-    games_per_trial: ClassVar[int] = 1
+    values = (0.0, 0.5, 1.0)
+    games_per_trial = 1
 
     @property
     def games(self) -> float:
@@ -56,15 +62,12 @@ class Wdl:
         """The other player's view."""
         return Wdl(self.losses, self.draws, self.wins)
 
-    def __add__(self, other: "Wdl") -> "Wdl":
-        return Wdl(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
-
     def __str__(self) -> str:
         return f"{self.wins:g}-{self.draws:g}-{self.losses:g}"
 
 
 @dataclass(frozen=True)
-class Pentanomial:
+class Pentanomial(Distribution):
     """Pairs of games by what one player made of both; the order within a pair does not matter."""
 
     ll: float = 0
@@ -73,8 +76,8 @@ class Pentanomial:
     dd: float = 0
     wd: float = 0
     ww: float = 0
-    values: ClassVar[tuple[float, ...]] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    games_per_trial: ClassVar[int] = 2
+    values = (0.0, 0.25, 0.5, 0.75, 1.0)
+    games_per_trial = 2
 
     @property
     def pairs(self) -> float:
@@ -99,16 +102,6 @@ class Pentanomial:
     def swapped(self) -> "Pentanomial":
         """The other player's view."""
         return Pentanomial(self.ww, self.wd, self.wl, self.dd, self.ld, self.ll)
-
-    def __add__(self, other: "Pentanomial") -> "Pentanomial":
-        return Pentanomial(
-            self.ll + other.ll,
-            self.ld + other.ld,
-            self.wl + other.wl,
-            self.dd + other.dd,
-            self.wd + other.wd,
-            self.ww + other.ww,
-        )
 
 
 @dataclass(frozen=True)
@@ -138,12 +131,7 @@ class Tally:
     @property
     def single(self) -> Wdl:
         """Games outside complete pairs."""
-        paired = self.pairs.wdl
-        return Wdl(
-            self.wdl.wins - paired.wins,
-            self.wdl.draws - paired.draws,
-            self.wdl.losses - paired.losses,
-        )
+        return self.wdl - self.pairs.wdl
 
     @property
     def is_paired(self) -> bool:
@@ -175,7 +163,9 @@ def tally(outcomes: Iterable[Outcome]) -> list[Tally]:
     pairs: dict[tuple[str, str], Pentanomial] = {}
     open_pairs: dict[tuple[str, str, int | str], float] = {}
     for outcome in outcomes:
-        key, points = _seen_by_first_comer(outcome, wdl)
+        key, points = (outcome.first, outcome.second), (outcome.result + 1) / 2
+        if key[::-1] in wdl:
+            key, points = key[::-1], 1 - points
         wdl[key] = wdl.get(key, Wdl()) + Wdl(points == 1, points == 0.5, points == 0)
         if outcome.pair is None:
             continue
@@ -186,15 +176,6 @@ def tally(outcomes: Iterable[Outcome]) -> list[Tally]:
         else:
             pairs[key] = pairs.get(key, Pentanomial()) + pair_of(earlier, points)
     return [Tally(a, b, wdl[a, b], pairs.get((a, b), Pentanomial())) for a, b in wdl]
-
-
-def _seen_by_first_comer(
-    outcome: Outcome, known: dict[tuple[str, str], Wdl]
-) -> tuple[tuple[str, str], float]:
-    points = (outcome.result + 1) / 2
-    if (outcome.second, outcome.first) in known:
-        return (outcome.second, outcome.first), 1 - points
-    return (outcome.first, outcome.second), points
 
 
 def pair_of(first: float, second: float) -> Pentanomial:

@@ -145,19 +145,19 @@ class _Worker(threading.Thread):
 
     def _play(self, appointment: Appointment) -> StoredGame:
         event = self.runner.event
-        names = (appointment.first, appointment.second)
         seed = zlib.crc32(f"{event.conditions.seed} {appointment.key}".encode())
         played = play_game(
             event.game,
-            [_StartedOnDemand(self, name) for name in names],
+            [_StartedOnDemand(self, name) for name in (appointment.first, appointment.second)],
             event.openings[appointment.round],
             event.rules,
             seed=seed,
             stop=self.runner.stop,
         )
-        if played.fault is not None:
-            self.drop(names[played.fault.player])
-        return _stored(appointment, played)
+        stored = _stored(appointment, played)
+        if stored.fault and stored.loser:
+            self.drop(stored.loser)
+        return stored
 
     def player(self, name: str) -> Player:
         """A player that this worker keeps; started on first use."""
@@ -204,7 +204,7 @@ class _StartedOnDemand:
 
 
 def _stored(appointment: Appointment, played: MatchGame) -> StoredGame:
-    book = {ply: "book" for ply in range(len(played.opening.actions))}
+    ending, fault = played.ending, played.fault
     return StoredGame(
         key=appointment.key,
         pair=appointment.pair,
@@ -212,13 +212,13 @@ def _stored(appointment: Appointment, played: MatchGame) -> StoredGame:
         second=appointment.second,
         opening=played.opening.name,
         start=played.opening.start,
-        actions=list(played.actions),
-        moves=list(played.moves),
-        comments=book | played.comments,
-        result=played.ending.result,
-        reason=played.ending.reason,
-        fault=played.fault.kind if played.fault else None,
-        fault_detail=played.fault.detail if played.fault else None,
+        actions=played.actions,
+        moves=played.moves,
+        comments=played.comments,
+        result=ending.result,
+        reason=ending.reason,
+        fault=fault.kind if fault else None,
+        fault_detail=fault.detail if fault else None,
         seconds=round(played.seconds, 3),
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )

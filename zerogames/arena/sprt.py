@@ -5,9 +5,12 @@ The log-likelihood ratio compares the maximum-likelihood distributions of scores
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from zerogames.arena.elo import NORMALISED_SCALE, score_of_elo
 from zerogames.arena.results import Distribution, Wdl
@@ -16,6 +19,8 @@ from zerogames.errors import UserError, unknown_name
 Scale = Literal["normalized", "logistic", "bayesian"]
 SCALES: tuple[Scale, ...] = ("normalized", "logistic", "bayesian")
 Verdict = Literal["H0", "H1"]
+Vector = NDArray[np.float64]
+"""A number for each possible score of a trial."""
 
 _TINY_COUNT = 0.001
 """Stands for a count of 0, whose logarithm would not exist."""
@@ -44,21 +49,16 @@ class Sprt:
     @classmethod
     def parse(cls, text: str) -> "Sprt":
         """Read `elo0=0,elo1=10[,alpha=0.05,beta=0.05,scale=normalized]`."""
-        values: dict[str, float] = {}
-        scale: Scale = "normalized"
+        values: dict[str, Any] = {}
         for part in text.split(","):
             key, _, value = (piece.strip() for piece in part.partition("="))
-            if key == "scale":
-                if value not in SCALES:
-                    raise unknown_name("SPRT scale", value, SCALES)
-                scale = value
-            elif key in ("elo0", "elo1", "alpha", "beta"):
-                values[key] = _number(key, value)
-            else:
-                raise unknown_name("SPRT setting", key, ("elo0", "elo1", "alpha", "beta", "scale"))
+            known = [field.name for field in fields(cls)]
+            if key not in known:
+                raise unknown_name("SPRT setting", key, known)
+            values[key] = value if key == "scale" else _number(key, value)
         if not {"elo0", "elo1"} <= values.keys():
             raise UserError(f"SPRT '{text}' needs both elo0 and elo1, e.g. elo0=0,elo1=10")
-        return cls(**values, scale=scale)
+        return cls(**values)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -70,14 +70,16 @@ class Sprt:
         """Log-likelihood ratio; 0 without games."""
         if sum(results.counts) <= 0:
             return 0.0
-        if self.scale == "bayesian":
-            return _bayesian_llr(results, self.elo0, self.elo1)
-        counts = [count or _TINY_COUNT for count in results.counts]
-        if self.scale == "logistic":
-            scores = score_of_elo(self.elo0), score_of_elo(self.elo1)
-            return _llr(counts, results.values, *scores, _fit_to_score)
-        factor = math.sqrt(results.games_per_trial) / NORMALISED_SCALE
-        return _llr(counts, results.values, self.elo0 * factor, self.elo1 * factor, _fit_to_t_value)
+        counts = np.array([count or _TINY_COUNT for count in results.counts])
+        p, values = counts / counts.sum(), np.array(results.values)
+        if self.scale == "normalized":
+            factor = math.sqrt(results.games_per_trial) / NORMALISED_SCALE
+            q0, q1 = (_fit_to_t_value(p, values, elo * factor) for elo in (self.elo0, self.elo1))
+        else:
+            expect = score_of_elo if self.scale == "logistic" else _bayesian_score(results, p)
+            # The likeliest distributions with these means.
+            q0, q1 = (_tilt(p, values - expect(elo)) for elo in (self.elo0, self.elo1))
+        return float(counts @ np.log(q1 / q0))
 
     def verdict(self, results: Distribution) -> Verdict | None:
         """The hypothesis that is accepted, or None while the test continues."""
@@ -89,73 +91,42 @@ class Sprt:
         return f"{self.scale} SPRT [{self.elo0:g}, {self.elo1:g}]"
 
 
-_Fit = Callable[[Sequence[float], Sequence[float], float], list[float]]
+def _bayesian_score(results: Distribution, p: Vector) -> Callable[[float], float]:
+    """The score that BayesElo expects at an Elo, with as many draws as in the games."""
+    if not isinstance(results, Wdl):
+        raise UserError("the bayesian SPRT counts games, not pairs: use scale=normalized")
+    loss, _, win = p.tolist()
+    draw_elo = 200 * math.log10((1 - loss) / loss * (1 - win) / win)
+    return lambda elo: (1 + score_of_elo(elo - draw_elo) - score_of_elo(-elo - draw_elo)) / 2
 
 
-def _llr(
-    counts: Sequence[float], values: Sequence[float], target0: float, target1: float, fit: _Fit
-) -> float:
-    total = sum(counts)
-    p = [count / total for count in counts]
-    q0, q1 = fit(p, values, target0), fit(p, values, target1)
-    return total * sum(pi * math.log(one / zero) for pi, zero, one in zip(p, q0, q1, strict=True))
-
-
-def _fit_to_score(p: Sequence[float], values: Sequence[float], score: float) -> list[float]:
-    """The likeliest distribution whose mean is `score`."""
-    return _tilt(p, [value - score for value in values])
-
-
-def _fit_to_t_value(p: Sequence[float], values: Sequence[float], t: float) -> list[float]:
+def _fit_to_t_value(p: Vector, values: Vector, t: float) -> Vector:
     """The likeliest distribution with (mean - 1/2) / deviation = t, by fixed-point steps."""
-    q = [1 / len(p)] * len(p)
+    q = np.full(len(p), 1 / len(p))
     for _ in range(10):
-        mean = sum(qi * v for qi, v in zip(q, values, strict=True))
-        deviation = math.sqrt(sum(qi * (v - mean) ** 2 for qi, v in zip(q, values, strict=True)))
-        constraint = [
-            v - 0.5 - 0.5 * t * deviation * (1 + ((v - mean) / deviation) ** 2) for v in values
-        ]
-        if not min(constraint) < 0 < max(constraint):
+        mean = q @ values
+        deviation = np.sqrt(q @ (values - mean) ** 2)
+        constraint = values - 0.5 - 0.5 * t * deviation * (1 + ((values - mean) / deviation) ** 2)
+        if not constraint.min() < 0 < constraint.max():
             return q  # no distribution on these values comes nearer
         before, q = q, _tilt(p, constraint)
-        if max(abs(a - b) for a, b in zip(before, q, strict=True)) < 1e-4:
+        if np.abs(q - before).max() < 1e-4:
             break
     return q
 
 
-def _tilt(p: Sequence[float], constraint: Sequence[float]) -> list[float]:
+def _tilt(p: Vector, constraint: Vector) -> Vector:
     """Change p as little as possible, in likelihood, so that the mean of `constraint` is 0."""
-    low, high = -1 / max(constraint), -1 / min(constraint)
-    x = _root(p, constraint, low, high)
-    return [pi / (1 + x * ci) for pi, ci in zip(p, constraint, strict=True)]
-
-
-def _root(p: Sequence[float], constraint: Sequence[float], low: float, high: float) -> float:
-    """Bisection: the sum falls from +inf at `low` to -inf at `high`."""
-    for _ in range(200):
+    low, high = -1 / constraint.max(), -1 / constraint.min()
+    for _ in range(200):  # Bisection: the sum falls from +inf at `low` to -inf at `high`.
         x = (low + high) / 2
         if x in (low, high):
             break
-        if sum(pi * ci / (1 + x * ci) for pi, ci in zip(p, constraint, strict=True)) > 0:
+        if (p * constraint / (1 + x * constraint)).sum() > 0:
             low = x
         else:
             high = x
-    return (low + high) / 2
-
-
-def _bayesian_llr(results: Distribution, elo0: float, elo1: float) -> float:
-    if not isinstance(results, Wdl):
-        raise UserError("the bayesian SPRT counts games, not pairs: use scale=normalized")
-    counts = [count or _TINY_COUNT for count in results.counts]
-    total = sum(counts)
-    loss, win = counts[0] / total, counts[2] / total
-    draw_elo = 200 * math.log10((1 - loss) / loss * (1 - win) / win)
-
-    def score(elo: float) -> float:
-        wins, losses = score_of_elo(elo - draw_elo), score_of_elo(-elo - draw_elo)
-        return (1 + wins - losses) / 2
-
-    return _llr(counts, results.values, score(elo0), score(elo1), _fit_to_score)
+    return np.asarray(p / (1 + x * constraint))
 
 
 def _number(key: str, text: str) -> float:

@@ -14,9 +14,6 @@ from zerogames.identity import split_identity
 from zerogames.presets import find_preset
 from zerogames.pretrain.settings import PretrainSettings
 from zerogames.registry import get_game
-from zerogames.runs.disk import name_disk_errors
-from zerogames.runs.display import Display
-from zerogames.runs.signals import stop_on_signals
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,10 +52,8 @@ def main(argv: Sequence[str]) -> int:
     folder = settings.out or Path("runs") / f"{split_identity(runs[0].game)[0]}-compare"
     stop = threading.Event()
     done = _train_all(runs, folder, console, stop)
-    if not done:
-        console.print("stopped; the same command continues from here")
-        return 0
-    _report(done, runs, folder, console)
+    if done:
+        _report(done, runs, folder, console)
     if stop.is_set():
         console.print("stopped; the same command continues from here")
     return 0
@@ -110,20 +105,14 @@ def _train_all(
     runs: Sequence[PretrainSettings], folder: Path, console: Console, stop: threading.Event
 ) -> dict[str, dict[int, Path]]:
     """Train what is not trained yet; the folders of finished runs by net and seed."""
-    from zerogames.pretrain.run import PretrainRun
+    from zerogames.pretrain.run import train
 
     done: dict[str, dict[int, Path]] = {}
     for number, settings in enumerate(runs, 1):
         assert settings.net is not None
         out = folder / f"{settings.net}-seed{settings.seed}"
         console.rule(f"{number} of {len(runs)}: {settings.net}, seed {settings.seed}")
-        with (
-            name_disk_errors(out),
-            Display(console) as display,
-            PretrainRun(dataclasses.replace(settings, out=out), display, stop) as run,
-            stop_on_signals(stop),
-        ):
-            run.run()
+        train(dataclasses.replace(settings, out=out), console, stop)
         if stop.is_set():
             break
         done.setdefault(settings.net, {})[settings.seed] = out

@@ -3,7 +3,7 @@
 import dataclasses
 import inspect
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import tyro
@@ -14,7 +14,7 @@ from zerogames.arguments import read_options
 from zerogames.data.formats import get_game_data
 from zerogames.game import Game, GamePlugin
 from zerogames.identity import format_value, split_identity
-from zerogames.registry import PluginPackage, game_names, get_game, get_plugin, plugin_package
+from zerogames.registry import game_names, get_game, get_plugin, plugin_package
 
 COMMON_KERNELS = ("3x3", "5x5", "rng")
 
@@ -50,7 +50,7 @@ def _table(names: Sequence[str]) -> Table:
         table.add_column(heading, overflow="fold")
     for name in names:
         game, plugin, package = get_game(name), get_plugin(name), plugin_package(name)
-        options = ", ".join(option.short for option in _options(plugin)) or "-"
+        options = ", ".join(f"{name}={default}" for name, default, _ in _options(plugin)) or "-"
         table.add_row(
             name,
             options,
@@ -66,8 +66,8 @@ def _table(names: Sequence[str]) -> Table:
 def _show(console: Console, game: Game, plugin: GamePlugin) -> None:
     spec = game.spec
     table = Table(title=spec.identity, show_header=False, title_style="bold")
-    for option in _options(plugin):
-        table.add_row(f"option {option.name}", f"{option.choices}: {option.meaning}")
+    for name, default, meaning in _options(plugin):
+        table.add_row(f"option {name}", f"{meaning} (default {default})")
     table.add_row("actions", str(spec.action_size))
     for encoding in game.encodings.values():
         choices = "".join(
@@ -75,7 +75,8 @@ def _show(console: Console, game: Game, plugin: GamePlugin) -> None:
         )
         shape = "x".join(map(str, encoding.shape))
         table.add_row(f"encoding {encoding.name}", f"{shape} planes{choices}")
-    table.add_row("kernels", _kernels(game))
+    own = [f"{letter} ({pattern.name})" for letter, pattern in game.patterns.items()]
+    table.add_row("kernels", ", ".join([*own, *COMMON_KERNELS]))
     table.add_row("policy heads", ", ".join(game.heads.policy))
     table.add_row("value heads", ", ".join(game.heads.value))
     table.add_row("auxiliary heads", ", ".join(game.heads.auxiliary) or "-")
@@ -84,46 +85,25 @@ def _show(console: Console, game: Game, plugin: GamePlugin) -> None:
     table.add_row("reads", ", ".join(data.readers))
     table.add_row("writes", ", ".join(data.writers))
     table.add_row("longest game", f"{spec.max_plies} plies")
-    table.add_row("from", _package(plugin_package(spec.name)))
+    package = plugin_package(spec.name)
+    module = package.target.partition(":")[0]
+    table.add_row("from", f"{package.distribution} {package.version} ({module})")
     console.print(table)
     state = game.initial_state()
     console.print(f"start: {game.format_state(state)}", highlight=False, soft_wrap=True)
     print(game.render(state).ansi(colour=console.is_terminal))
 
 
-def _kernels(game: Game) -> str:
-    own = [f"{letter} ({pattern.name})" for letter, pattern in game.patterns.items()]
-    return ", ".join([*own, *COMMON_KERNELS])
-
-
-def _package(package: PluginPackage) -> str:
-    return f"{package.distribution} {package.version} ({package.target.partition(':')[0]})"
-
-
-@dataclasses.dataclass(frozen=True)
-class _Option:
-    name: str
-    choices: str
-    meaning: str
-    default: str
-
-    @property
-    def short(self) -> str:
-        return f"{self.name}={self.default}"
-
-
-def _options(plugin: GamePlugin) -> list[_Option]:
+def _options(plugin: GamePlugin) -> Iterator[tuple[str, str, str]]:
+    """Name, default and meaning of each option."""
     hints = typing.get_type_hints(plugin.options)
-    options = []
     for field in dataclasses.fields(plugin.options):
         hint = hints[field.name]
         literal = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
-        default = format_value(field.default)
         choices = "|".join(map(str, literal)) if literal else getattr(hint, "__name__", str(hint))
         name = field.name.replace("_", "-")
-        meaning = f"{_field_meaning(plugin.options, field.name)} (default {default})"
-        options.append(_Option(name, choices, meaning, default))
-    return options
+        meaning = f"{choices}: {_field_meaning(plugin.options, field.name)}"
+        yield name, format_value(field.default), meaning
 
 
 def _field_meaning(options: type, name: str) -> str:

@@ -8,7 +8,7 @@ import tyro
 from rich.console import Console
 
 from zerogames.arena.console import run_and_report
-from zerogames.arena.event import Conditions, Event, parse_anchors
+from zerogames.arena.event import Conditions, Event
 from zerogames.arena.sprt import Sprt
 from zerogames.command_line import Command, read_arguments
 from zerogames.errors import UserError
@@ -34,12 +34,7 @@ class MatchOptions(Conditions):
     """A player whose rating is known, as PLAYER=ELO."""
 
 
-COMMAND = Command(
-    name="match",
-    settings=MatchOptions,
-    description=MatchOptions.__doc__ or "",
-    any_game=True,
-)
+COMMAND = Command(name="match", settings=MatchOptions, any_game=True)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -49,6 +44,5 @@ def main(argv: Sequence[str]) -> int:
         raise UserError("a match needs two players, e.g. random mcts:50")
     sprt = Sprt.parse(options.sprt) if options.sprt else None
     event = Event([options.a, options.b], options, sprt=sprt)
-    anchors = parse_anchors([options.anchor] if options.anchor else [], event.names)
-    title = " - ".join(event.names)
-    return run_and_report(event, Console(), title=title, anchors=anchors)
+    anchors = [options.anchor] if options.anchor else []
+    return run_and_report(event, Console(), title=" - ".join(event.names), anchors=anchors)

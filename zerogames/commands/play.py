@@ -43,13 +43,8 @@ class PlayOptions:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run `zerogames play`."""
+    """Run `zerogames play`: games until the person leaves."""
     options = read_options(PlayOptions, argv, "zerogames play")
-    return play(options)
-
-
-def play(options: PlayOptions) -> int:
-    """Play games until the person leaves."""
     from zerogames.play.adviser import LEVELS
     from zerogames.play.dialogue import Dialogue, choose_side
     from zerogames.play.table import Table

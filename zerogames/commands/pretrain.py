@@ -8,10 +8,7 @@ from rich.console import Console
 from zerogames.command_line import Command, read_arguments
 from zerogames.config import make_settings
 from zerogames.pretrain.settings import KIND, PretrainSettings
-from zerogames.runs.disk import name_disk_errors
-from zerogames.runs.display import Display
-from zerogames.runs.folder import RunPaths, read_run
-from zerogames.runs.signals import stop_on_signals
+from zerogames.runs.folder import read_run
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,25 +33,15 @@ COMMAND = Command(
 def run_pretraining(settings: PretrainSettings, console: Console) -> int:
     """Train until a limit, Ctrl-C or an error; the trained net is on disk afterwards."""
     settings.check()
-    from zerogames.pretrain.run import PretrainRun
+    from zerogames.pretrain.run import train
 
-    stop = threading.Event()
-    with (
-        name_disk_errors(settings.folder),
-        Display(console) as display,
-        PretrainRun(settings, display, stop) as run,
-        stop_on_signals(stop),
-    ):
-        run.run()
-    _end(run.paths, settings, console, stopped=stop.is_set())
-    return 0
-
-
-def _end(paths: RunPaths, settings: PretrainSettings, console: Console, *, stopped: bool) -> None:
     def say(text: str) -> None:
         console.print(text, highlight=False, soft_wrap=True, markup=False)
 
-    if stopped:
+    stop = threading.Event()
+    paths = train(settings, console, stop)
+    if stop.is_set():
         say("stopped; the same command continues from here")
     say(f"net: {paths.net} (about it: {paths.card})")
     say(f"next: zerogames play --game {settings.game} --net {paths.net}")
+    return 0

@@ -8,10 +8,10 @@ import tyro
 from rich.console import Console
 
 from zerogames.arena.console import run_and_report
-from zerogames.arena.event import NET_PLACE, Conditions, Event, fill_in_net, parse_anchors
+from zerogames.arena.event import NET_PLACE, Conditions, Event, fill_in_net
 from zerogames.arena.schedule import Format
 from zerogames.command_line import Command, read_arguments
-from zerogames.errors import UserError, unknown_name
+from zerogames.errors import UserError
 from zerogames.registry import get_game
 from zerogames.runs.net_source import default_net, find_net
 
@@ -42,12 +42,7 @@ class TournamentOptions(Conditions):
     """Rate all players by their direct games against this one only."""
 
 
-COMMAND = Command(
-    name="tournament",
-    settings=TournamentOptions,
-    description=TournamentOptions.__doc__ or "",
-    any_game=True,
-)
+COMMAND = Command(name="tournament", settings=TournamentOptions, any_game=True)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -58,15 +53,8 @@ def main(argv: Sequence[str]) -> int:
     console = Console()
     players = fill_in_net(options.players, _net(options, console))
     event = Event(players, options, format=options.format)
-    if options.elo_from and options.elo_from not in event.names:
-        raise unknown_name("player for --elo-from", options.elo_from, event.names)
-    anchors = parse_anchors(options.anchor, event.names)
     return run_and_report(
-        event,
-        console,
-        title=options.title,
-        anchors=anchors,
-        elo_from=options.elo_from or None,
+        event, console, title=options.title, anchors=options.anchor, elo_from=options.elo_from
     )
 
 

@@ -1,8 +1,9 @@
 """The opponent of the person, which also gives hints: a net with a search, or plain MCTS."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,8 +14,6 @@ from zerogames.search.rollouts import new_rollouts
 
 LEVELS = (1, 5, 15, 30, 60, 120, 250, 500, 1000, 2000)
 """Nodes for each move at the levels 1 to 10."""
-ROLLOUTS_PER_NODE = 10
-"""Rollouts for each node of a level, as a node without a net is weaker and cheaper."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,42 +33,47 @@ class MoveAdvice:
 class Advice:
     """What a search found of a position, in the view of the player to move."""
 
-    best: int
     score: float
     """Expected points in [0, 1], after the search."""
     net_score: float | None
     """Expected points by the net alone, without search; None without a net."""
     nodes: int
     moves: Sequence[MoveAdvice]
-    """The most searched first."""
+    """The best first, then the most searched."""
+
+    @property
+    def best(self) -> int:
+        """The move to play."""
+        return self.moves[0].action
 
 
-class Adviser(Protocol):
+class Adviser(ABC):
     """Searches positions of one game."""
 
-    name: str
-    """The name that the person is shown."""
-    nodes: int
-    """Nodes or rollouts for each move."""
+    nodes_per_node: ClassVar[int] = 1
+    """Nodes for each node of a level."""
+
+    def __init__(self, name: str, nodes: int) -> None:
+        self.name = name
+        """The name that the person is shown."""
+        self.nodes = nodes
+        """Nodes or rollouts for each move."""
 
     def set_level(self, level: int) -> None:
         """Set `nodes` by a level from 1 (weakest) to 10."""
+        self.nodes = self.nodes_per_node * LEVELS[level - 1]
 
+    @abstractmethod
     def think(self, start: State, actions: Sequence[int]) -> Advice:
         """Search the position after `actions`, where the game must not be over."""
 
 
-class NetAdviser:
+class NetAdviser(Adviser):
     """A net with a search, whose tree is kept from move to move."""
 
     def __init__(self, name: str, engine: NetEngine, *, nodes: int) -> None:
-        self.name = name
-        self.nodes = nodes
+        super().__init__(name, nodes)
         self._engine = engine
-
-    def set_level(self, level: int) -> None:
-        """Set the nodes of the level."""
-        self.nodes = LEVELS[level - 1]
 
     def think(self, start: State, actions: Sequence[int]) -> Advice:
         """Search with `nodes`."""
@@ -79,7 +83,6 @@ class NetAdviser:
             # A hint or a higher level has searched more: that must not make this level stronger.
             engine.new_game()
         thought = engine.think(ThinkLimits(nodes=self.nodes))
-        assert thought.best is not None
         (net,) = evaluate_states(engine.evaluator, [engine.state])
         total = sum(move.visits for move in thought.moves)
         moves = [
@@ -94,7 +97,6 @@ class NetAdviser:
         best = thought.moves[0]
         value = best.value if best.visits else thought.value
         return Advice(
-            best=thought.best,
             score=(1 + value) / 2,
             net_score=net.wdl[0] + net.wdl[1] / 2,
             nodes=thought.nodes,
@@ -102,26 +104,23 @@ class NetAdviser:
         )
 
 
-class RolloutAdviser:
+class RolloutAdviser(Adviser):
     """Plain MCTS, for games without a net."""
 
+    nodes_per_node = 10
+    """A node without a net is weaker and cheaper."""
+
     def __init__(self, game: Game, *, nodes: int, seed: int = 0) -> None:
-        self.name = "MCTS without a net"
-        self.nodes = nodes
+        super().__init__("MCTS without a net", nodes)
         self._game = game
         self._rng = np.random.default_rng(seed)
-
-    def set_level(self, level: int) -> None:
-        """Set the rollouts of the level."""
-        self.nodes = ROLLOUTS_PER_NODE * LEVELS[level - 1]
 
     def think(self, start: State, actions: Sequence[int]) -> Advice:
         """Search with `nodes` rollouts."""
         state = play_actions(start, actions)
         tree = new_rollouts(self._game, state, seed=int(self._rng.integers(1 << 62)))
         tree.run(self.nodes)
-        order = np.argsort(-tree.visits, kind="stable")
-        visits, values, legal = tree.visits, tree.values, tree.actions
+        legal, visits, values = tree.actions, tree.visits, tree.values
         moves = [
             MoveAdvice(
                 action=int(legal[row]),
@@ -129,13 +128,7 @@ class RolloutAdviser:
                 visits=float(visits[row]) / max(1, tree.total),
                 score=(1 + float(values[row])) / 2 if visits[row] else None,
             )
-            for row in order
+            for row in np.argsort(-visits, kind="stable")
         ]
-        best = int(order[0])
-        return Advice(
-            best=int(legal[best]),
-            score=(1 + float(values[best])) / 2,
-            net_score=None,
-            nodes=tree.total,
-            moves=moves,
-        )
+        score = (1 + float(values[np.argmax(visits)])) / 2
+        return Advice(score=score, net_score=None, nodes=tree.total, moves=moves)

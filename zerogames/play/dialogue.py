@@ -103,9 +103,8 @@ class Dialogue:
         if command is not None:
             command(rest.strip())
             return
+        self._require_game()
         table = self._table
-        if table.result is not None:
-            raise UserError("The game is over; type new, undo, save FILE or quit.")
         try:
             action = table.game.parse_action(table.state, line)
         except UserError as error:
@@ -144,16 +143,24 @@ class Dialogue:
         return len(moves) == 1 and moves[0].lower() == "pass"
 
     def _answer(self) -> None:
-        table = self._table
         began = time.monotonic()
-        advice = self._adviser.think(table.start, table.actions)
+        advice, move = self._think()
         elapsed = time.monotonic() - began
-        move = table.game.format_action(table.state, advice.best)
-        table.play(advice.best)
+        self._table.play(advice.best)
         self._say(
             f"The opponent plays {move} and expects {100 * advice.score:.0f} % of the points "
             f"({advice.nodes} nodes, {elapsed:.1f} s)."
         )
+
+    def _think(self) -> tuple[Advice, str]:
+        """What the adviser finds, and its move as text."""
+        table = self._table
+        advice = self._adviser.think(table.start, table.actions)
+        return advice, table.game.format_action(table.state, advice.best)
+
+    def _require_game(self) -> None:
+        if self._table.result is not None:
+            raise UserError("The game is over; type new, undo, save FILE or quit.")
 
     def _outcome(self) -> str:
         table = self._table
@@ -168,26 +175,22 @@ class Dialogue:
         table = self._table
         if not table.is_persons_turn:
             raise UserError("The game is over: there is nothing to advise.")
-        advice = self._adviser.think(table.start, table.actions)
-        at_first = ""
-        if advice.net_score is not None:
-            at_first = f"; at first sight {100 * advice.net_score:.0f} %"
-        self._console.print(self._hint_table(advice))
-        self._say(f"You may expect {100 * advice.score:.0f} % of the points{at_first}.")
-
-    def _hint_table(self, advice: Advice) -> TextTable:
-        text = TextTable(box=None, pad_edge=False)
-        for heading in ("move", "policy", "search", "value"):
-            text.add_column(heading, justify="left" if heading == "move" else "right")
-        state = self._table.state
+        advice, _ = self._think()
+        text = TextTable("move", box=None, pad_edge=False)
+        for heading in ("policy", "search", "value"):
+            text.add_column(heading, justify="right")
         for move in advice.moves[:MOST_HINTS]:
             text.add_row(
-                self._table.game.format_action(state, move.action),
+                table.game.format_action(table.state, move.action),
                 "" if move.policy is None else f"{100 * move.policy:.1f} %",
                 f"{100 * move.visits:.1f} %",
                 "" if move.score is None else f"{100 * move.score:.0f} %",
             )
-        return text
+        self._console.print(text)
+        at_first = ""
+        if advice.net_score is not None:
+            at_first = f"; at first sight {100 * advice.net_score:.0f} %"
+        self._say(f"You may expect {100 * advice.score:.0f} % of the points{at_first}.")
 
     def _undo(self, rest: str = "") -> None:
         count = self._table.take_back()
@@ -206,10 +209,8 @@ class Dialogue:
         print(picture.ansi(colour=colour), file=self._console.file)
 
     def _go(self, rest: str = "") -> None:
-        if self._table.result is not None:
-            raise UserError("The game is over; type new, undo, save FILE or quit.")
-        advice = self._adviser.think(self._table.start, self._table.actions)
-        move = self._table.game.format_action(self._table.state, advice.best)
+        self._require_game()
+        advice, move = self._think()
         self._say(f"For you: {move}.")
         self._table.play(advice.best)
         self._go_on(show=True)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from zerogames.atomic import write_text_atomically
 from zerogames.nets import Model
+from zerogames.nets.summary import count_trainable
 from zerogames.pretrain.settings import PretrainSettings
 from zerogames.runs.folder import RunPaths
 from zerogames.train import Trainer
@@ -19,13 +20,12 @@ def write_card(
     elapsed_s: float,
 ) -> None:
     """Write `MODEL_CARD.md` beside the net."""
-    count = sum(parameter.numel() for parameter in model.parameters())
     names = ", ".join(f"`{path.name}`" for path in settings.data)
     licence = settings.licence or "not stated; see the data's own notice"
     lines = [
         f"# {model.spec.name} for {model.spec.game}",
         "",
-        f"- Parameters: {count:,}. Input: `{model.spec.encoding}`.",
+        f"- Parameters: {count_trainable(model):,}. Input: `{model.spec.encoding}`.",
         f"- Trained on: {names}; {trainer.samples:,} positions in {trainer.step:,} steps of "
         f"{settings.trainer.batch_size}, {elapsed_s / 60:.0f} minutes.",
         f"- Licence and credit of the data: {licence}.",

@@ -4,13 +4,14 @@ import json
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 
 from zerogames.atomic import write_text_atomically
-from zerogames.nets import fold_norms, load_net
+from zerogames.nets import Model, fold_norms, load_net
+from zerogames.nets.summary import count_trainable
 from zerogames.pretrain.statistics import mean_and_deviation, welch_test
 from zerogames.runs.folder import RunPaths
 from zerogames.runs.metrics_log import read_lines
@@ -24,10 +25,10 @@ _ROUNDS = 3
 class Curve:
     """Validations of one run, all on the same positions; the last one may take more."""
 
-    steps: tuple[int, ...]
-    accuracy: tuple[float, ...]
+    step: tuple[int, ...]
+    policy_accuracy: tuple[float, ...]
     value_mse: tuple[float, ...]
-    final_accuracy: float
+    final_policy_accuracy: float
     final_value_mse: float
 
 
@@ -45,7 +46,7 @@ class Compared:
     @property
     def accuracies(self) -> list[float]:
         """The policy accuracy at the end of each run."""
-        return [curve.final_accuracy for curve in self.curves.values()]
+        return [curve.final_policy_accuracy for curve in self.curves.values()]
 
     @property
     def value_mses(self) -> list[float]:
@@ -60,43 +61,40 @@ def read_curve(folder: Path) -> Curve | None:
         return None
     final = lines[-1].get("final_validation", lines[-1]["validation"])
     return Curve(
-        steps=tuple(int(line["step"]) for line in lines),
-        accuracy=tuple(float(line["validation"]["policy_accuracy"]) for line in lines),
+        step=tuple(int(line["step"]) for line in lines),
+        policy_accuracy=tuple(float(line["validation"]["policy_accuracy"]) for line in lines),
         value_mse=tuple(float(line["validation"]["value_mse"]) for line in lines),
-        final_accuracy=float(final["policy_accuracy"]),
+        final_policy_accuracy=float(final["policy_accuracy"]),
         final_value_mse=float(final["value_mse"]),
     )
 
 
 def collect(folders: Mapping[str, Mapping[int, Path]]) -> list[Compared]:
     """Read the runs of every net by seed, and measure the nets' speed."""
-    found = {}
+    found: dict[str, dict[int, Curve]] = {}
     for name, by_seed in folders.items():
-        curves = {seed: read_curve(folder) for seed, folder in by_seed.items()}
-        whole = {seed: curve for seed, curve in curves.items() if curve is not None}
-        if whole:
-            found[name] = whole
-    nets = {name: RunPaths(folders[name][min(curves)]).net for name, curves in found.items()}
+        for seed, folder in by_seed.items():
+            if (curve := read_curve(folder)) is not None:
+                found.setdefault(name, {})[seed] = curve
+    nets = {
+        name: load_net(RunPaths(folders[name][min(curves)]).net)[0]
+        for name, curves in found.items()
+    }
+    sizes = {name: count_trainable(net) for name, net in nets.items()}
     speeds = measure_speeds(nets)
     return [
-        Compared(
-            name=name, parameters=_parameters(nets[name]), speed=speeds[name], curves=found[name]
-        )
-        for name in found
+        Compared(name=name, parameters=sizes[name], speed=speeds[name], curves=curves)
+        for name, curves in found.items()
     ]
 
 
-def _parameters(path: Path) -> int:
-    return sum(parameter.numel() for parameter in load_net(path)[0].parameters())
-
-
 @torch.inference_mode()
-def measure_speeds(nets: Mapping[str, Path]) -> dict[str, float]:
+def measure_speeds(nets: Mapping[str, Model]) -> dict[str, float]:
     """Positions per CPU second of one thread; the nets take turns, the best round counts."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        models = {name: fold_norms(load_net(path)[0]) for name, path in nets.items()}
+        models = {name: fold_norms(net) for name, net in nets.items()}
         best = dict.fromkeys(models, 0.0)
         for _ in range(_ROUNDS + 1):  # the first one warms up and is never the best by much
             for name, model in models.items():
@@ -159,16 +157,7 @@ def write_comparison(folder: Path, compared: Sequence[Compared], *, title: str, 
             "net": row.name,
             "parameters": row.parameters,
             "positions_per_cpu_s": row.speed,
-            "runs": {
-                str(seed): {
-                    "step": c.steps,
-                    "policy_accuracy": c.accuracy,
-                    "value_mse": c.value_mse,
-                    "final_policy_accuracy": c.final_accuracy,
-                    "final_value_mse": c.final_value_mse,
-                }
-                for seed, c in row.curves.items()
-            },
+            "runs": {str(seed): asdict(curve) for seed, curve in row.curves.items()},
         }
         for row in compared
     ]

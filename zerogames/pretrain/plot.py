@@ -38,7 +38,7 @@ def plot_comparison(compared: Sequence["Compared"], path: Path, *, title: str) -
 
 _Ends = Callable[["Compared"], list[float]]
 _FIGURES: tuple[tuple[str, Callable[["Curve"], tuple[float, ...]], _Ends, float], ...] = (
-    ("policy accuracy, %", lambda curve: curve.accuracy, lambda net: net.accuracies, 100),
+    ("policy accuracy, %", lambda curve: curve.policy_accuracy, lambda net: net.accuracies, 100),
     ("value MSE", lambda curve: curve.value_mse, lambda net: net.value_mses, 1),
 )
 
@@ -52,9 +52,9 @@ def _draw_curves(
     """The mean over the seeds, with a band of one deviation."""
     for number, net in enumerate(compared):
         curves = list(net.curves.values())
-        steps = [step for step in curves[0].steps if all(step in c.steps for c in curves)]
+        steps = [step for step in curves[0].step if all(step in c.step for c in curves)]
         rows = [
-            mean_and_deviation([scale * pick(c)[c.steps.index(step)] for c in curves])
+            mean_and_deviation([scale * pick(c)[c.step.index(step)] for c in curves])
             for step in steps
         ]
         means, deviations = np.array(rows).T

@@ -2,13 +2,14 @@
 
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Iterable
+from statistics import fmean
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from rich.console import Console
 
 from zerogames.data.sample import SampleBatch
 from zerogames.data.sources import Source
@@ -17,16 +18,31 @@ from zerogames.data.stream import SampleStream, StreamOptions
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.nets import Model, save_net
+from zerogames.nets.summary import count_trainable
 from zerogames.pretrain.card import write_card
 from zerogames.pretrain.progress import training_frame, validation_line
 from zerogames.pretrain.settings import KIND, PretrainSettings
 from zerogames.pretrain.validation_set import ValidationSet
 from zerogames.registry import get_game
+from zerogames.runs.disk import name_disk_errors
 from zerogames.runs.display import Display
-from zerogames.runs.folder import open_run
+from zerogames.runs.folder import RunPaths, open_run
 from zerogames.runs.metrics_log import Events, JsonLines
 from zerogames.runs.net_source import check_resumed_net, find_net
+from zerogames.runs.signals import stop_on_signals
 from zerogames.train import CheckpointFolder, Trainer, validate
+
+
+def train(settings: PretrainSettings, console: Console, stop: threading.Event) -> RunPaths:
+    """Train until a limit, Ctrl-C (which sets `stop`) or an error; then the net is on disk."""
+    with (
+        name_disk_errors(settings.folder),
+        Display(console) as display,
+        PretrainRun(settings, display, stop) as run,
+        stop_on_signals(stop),
+    ):
+        run.run()
+    return run.paths
 
 
 class PretrainRun:
@@ -62,8 +78,8 @@ class PretrainRun:
         self._unplaced = _unplaced_actions(self.game, self.trainer.model)
         self._started = time.perf_counter()
         self._waited_s = 0.0
-        self._sums: dict[str, float] = defaultdict(float)
-        self._count = 0
+        self._reports: list[dict[str, float]] = []
+        """One for each step since the last line of metrics."""
         self._line: dict[str, Any] = {}
         self._last_checkpoint = time.perf_counter()
         self._reported = (time.perf_counter(), self.trainer.samples, 0.0)
@@ -117,11 +133,9 @@ class PretrainRun:
         source = self._source()
         self.display.line(f"{self.game.spec.identity}: {source.describe()}")
         model = self.trainer.model
-        count = sum(parameter.numel() for parameter in model.parameters())
+        net = f"{model.spec.name} ({count_trainable(model):,} parameters)"
         begun = f"continuing at step {self.trainer.step:,}" if self.trainer.step else "a new run"
-        self.display.line(
-            f"net {model.spec.name} ({count:,} parameters); {begun} in {self.paths.path}"
-        )
+        self.display.line(f"net {net}; {begun} in {self.paths.path}")
         if self.progress >= 1:
             self.display.line("already done; a larger --minutes or --steps continues from here")
             return
@@ -181,13 +195,11 @@ class PretrainRun:
             batch = next(stream)
             self._waited_s += time.perf_counter() - before
             self._leave_out(batch)
-            report = trainer.train_step(batch, progress=self.progress if by_clock else None)
-            for name, value in report.items():
-                self._sums[name] += value
-            self._count += 1
+            progress = self.progress if by_clock else None
+            self._reports.append(trainer.train_step(batch, progress=progress))
             self.display.show(training_frame(self.progress, self.waiting_share, self._line))
             if trainer.step % settings.report_every == 0:
-                self._report(report["learning_rate"])
+                self._report()
             validated = trainer.step % settings.validation.every == 0 and self.progress < 1
             if validated:
                 self._validate(held_out, final=False)
@@ -205,7 +217,7 @@ class PretrainRun:
             batch.weights[batch.policy[:, self._unplaced].any(axis=1)] = 0
         return batch
 
-    def _report(self, learning_rate: float) -> None:
+    def _report(self) -> None:
         """A line of means since the last one."""
         since, samples, waited = self._reported
         seconds = max(1e-9, time.perf_counter() - since)
@@ -213,13 +225,12 @@ class PretrainRun:
             "time_s": round(self.elapsed_s, 1),
             "step": self.trainer.step,
             "samples": self.trainer.samples,
-            **{name: total / self._count for name, total in self._sums.items()},
-            "learning_rate": learning_rate,
+            **{name: fmean(one[name] for one in self._reports) for name in self._reports[0]},
+            "learning_rate": self._reports[-1]["learning_rate"],
             "train_samples_per_s": (self.trainer.samples - samples) / seconds,
             "waiting_share": (self._waited_s - waited) / seconds,
         }
-        self._sums.clear()
-        self._count = 0
+        self._reports.clear()
         self._reported = (time.perf_counter(), self.trainer.samples, self._waited_s)
         self.metrics.add(line)
         self._events.add("train", line)
@@ -245,8 +256,7 @@ class PretrainRun:
         self.display.line(validation_line(trainer.step, figures))
         # The rate of steps shall not count the time of validation.
         self._reported = (time.perf_counter(), trainer.samples, self._waited_s)
-        self._sums.clear()
-        self._count = 0
+        self._reports.clear()
 
     def _measure(self, model: Model, batches: Iterable[SampleBatch]) -> dict[str, float]:
         return validate(

@@ -2,8 +2,9 @@
 
 import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 
 WIDTH, HEIGHT = 560, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 16, 34, 44
@@ -52,31 +53,14 @@ class LineChart:
     def svg(self) -> str:
         """The whole chart, or a note that there is nothing to draw yet."""
         shown = [one for one in self.series if one.points]
-        if not shown:
-            return _empty(self.title, self.width, self.height)
-        xs = [x for one in shown for x, _ in one.points]
-        x_ticks = nice_ticks(min(xs), max(xs), 6)
-        y_ticks = nice_ticks(*self._y_limits(shown), 5)
-        frame = _Frame(
-            x_low=min(xs),
-            x_high=max(max(xs), min(xs) + 1e-9),
-            y_low=min(y_ticks[0], self._y_limits(shown)[0]),
-            y_high=max(y_ticks[-1], self._y_limits(shown)[1]),
-            width=self.width,
-            height=self.height,
-        )
-        parts = [
+        nothing = _text(self.width / 2, self.height / 2, "nothing measured yet", "middle")
+        parts = self._draw(shown) if shown else [nothing]
+        title = html.escape(self.title)
+        return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
-            f'role="img" aria-label="{html.escape(self.title)}">',
-            f'<text class="title" x="{_LEFT}" y="16">{html.escape(self.title)}</text>',
-            *self._axes(frame, x_ticks, y_ticks),
-            *(self._level(frame, level) for level in self.levels),
-        ]
-        for index, one in enumerate(shown):
-            parts += _draw(frame, one, COLOURS[index % len(COLOURS)], self.y_format)
-        if len(shown) > 1:
-            parts += _legend(shown, self.width)
-        return "".join([*parts, "</svg>"])
+            f'role="img" aria-label="{title}"><text class="title" x="{_LEFT}" y="16">{title}'
+            f"</text>{''.join(parts)}</svg>"
+        )
 
     def _y_limits(self, shown: Sequence[Series]) -> tuple[float, float]:
         if self.y_range is not None:
@@ -90,102 +74,78 @@ class LineChart:
             low, high = low - 0.5, high + 0.5
         return low, high
 
-    def _axes(
-        self, frame: "_Frame", x_ticks: Sequence[float], y_ticks: Sequence[float]
-    ) -> list[str]:
-        bottom = self.height - _BOTTOM
+    def _draw(self, shown: Sequence[Series]) -> list[str]:
+        limits = self._y_limits(shown)
+        y_ticks = nice_ticks(*limits, 5)
+        y_low, y_high = min(y_ticks[0], limits[0]), max(y_ticks[-1], limits[1])
+        xs = [x for one in shown for x, _ in one.points]
+        x_low, x_high = min(xs), max(max(xs), min(xs) + 1e-9)
+        right, bottom = self.width - _RIGHT, self.height - _BOTTOM
+
+        def place(point: Point) -> tuple[float, float]:
+            x, y = point
+            across, up = (x - x_low) / (x_high - x_low), (y - y_low) / (y_high - y_low)
+            return _LEFT + across * (right - _LEFT), bottom - up * (bottom - _TOP)
+
         parts = []
         for tick in y_ticks:
-            y = frame.y(tick)
-            parts.append(
-                f'<path class="grid" d="M{_LEFT} {y:.1f}H{self.width - _RIGHT}"/>'
-                f'<text class="tick" x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">'
-                f"{html.escape(self.y_format(tick))}</text>"
-            )
-        for tick in x_ticks:
-            if not frame.x_low <= tick <= frame.x_high:
-                continue
-            parts.append(
-                f'<text class="tick" x="{frame.x(tick):.1f}" y="{bottom + 17}" '
-                f'text-anchor="middle">{tick:g}</text>'
-            )
-        parts.append(f'<path class="axis" d="M{_LEFT} {bottom}H{self.width - _RIGHT}"/>')
-        middle = (_LEFT + self.width - _RIGHT) / 2
-        parts.append(
-            f'<text class="tick" x="{middle:.0f}" y="{self.height - 8}" text-anchor="middle">'
-            f"{html.escape(self.x_label)}</text>"
-        )
+            _, y = place((x_low, tick))
+            parts.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{right}"/>')
+            parts.append(_text(_LEFT - 6, y + 4, self.y_format(tick), "end"))
+        for tick in nice_ticks(min(xs), max(xs), 6):
+            if x_low <= tick <= x_high:
+                x, _ = place((tick, y_low))
+                parts.append(_text(x, bottom + 17, f"{tick:g}", "middle"))
+        parts.append(f'<path class="axis" d="M{_LEFT} {bottom}H{right}"/>')
+        parts.append(_text((_LEFT + right) / 2, self.height - 8, self.x_label, "middle"))
+        for level in self.levels:
+            _, y = place((x_low, level.value))
+            parts.append(f'<path class="level" d="M{_LEFT} {y:.1f}H{right}"/>')
+            parts.append(_text(right - 4, y - 4, level.name, "end"))
+        for one, colour in zip(shown, cycle(COLOURS), strict=False):
+            parts += self._draw_series(one, colour, place)
+        return parts + (_legend(shown, right) if len(shown) > 1 else [])
+
+    def _draw_series(
+        self, one: Series, colour: str, place: Callable[[Point], tuple[float, float]]
+    ) -> list[str]:
+        def path(points: Iterable[Point]) -> str:
+            return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in map(place, points))
+
+        parts = []
+        if one.band:
+            around = [(x, high) for x, _, high in one.band]
+            around += [(x, low) for x, low, _ in reversed(one.band)]
+            parts.append(f'<path d="{path(around)}Z" fill="{colour}" opacity="0.15"/>')
+        parts.append(f'<path class="line" d="{path(one.points)}" stroke="{colour}"/>')
+        if len(one.points) <= _MOST_DOTS:
+            notes = one.notes or [f"{one.name}: {self.y_format(y)}" for _, y in one.points]
+            for (x, y), note in zip(map(place, one.points), notes, strict=True):
+                parts.append(
+                    f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}">'
+                    f"<title>{html.escape(note)}</title></circle>"
+                )
         return parts
 
-    def _level(self, frame: "_Frame", level: Level) -> str:
-        y = frame.y(level.value)
-        return (
-            f'<path class="level" d="M{_LEFT} {y:.1f}H{self.width - _RIGHT}"/>'
-            f'<text class="tick" x="{self.width - _RIGHT - 4}" y="{y - 4:.1f}" text-anchor="end">'
-            f"{html.escape(level.name)}</text>"
-        )
+
+def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
+    return (
+        f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
+        f"{html.escape(text)}</text>"
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Frame:
-    x_low: float
-    x_high: float
-    y_low: float
-    y_high: float
-    width: int
-    height: int
-
-    def x(self, value: float) -> float:
-        share = (value - self.x_low) / (self.x_high - self.x_low)
-        return _LEFT + share * (self.width - _LEFT - _RIGHT)
-
-    def y(self, value: float) -> float:
-        share = (value - self.y_low) / (self.y_high - self.y_low)
-        return self.height - _BOTTOM - share * (self.height - _TOP - _BOTTOM)
-
-
-def _draw(frame: _Frame, one: Series, colour: str, y_format: Callable[[float], str]) -> list[str]:
-    parts = []
-    if one.band:
-        upper = [f"{frame.x(x):.1f} {frame.y(high):.1f}" for x, _, high in one.band]
-        lower = [f"{frame.x(x):.1f} {frame.y(low):.1f}" for x, low, _ in reversed(one.band)]
-        outline = "L".join([*upper, *lower])
-        parts.append(f'<path d="M{outline}Z" fill="{colour}" opacity="0.15"/>')
-    line = "L".join(f"{frame.x(x):.1f} {frame.y(y):.1f}" for x, y in one.points)
-    parts.append(f'<path class="line" d="M{line}" stroke="{colour}"/>')
-    if len(one.points) <= _MOST_DOTS:
-        notes = one.notes or [f"{one.name}: {y_format(y)}" for _, y in one.points]
-        for (x, y), note in zip(one.points, notes, strict=True):
-            parts.append(
-                f'<circle cx="{frame.x(x):.1f}" cy="{frame.y(y):.1f}" r="3" fill="{colour}">'
-                f"<title>{html.escape(note)}</title></circle>"
-            )
-    return parts
-
-
-def _legend(shown: Sequence[Series], width: int) -> list[str]:
+def _legend(shown: Sequence[Series], right: float) -> list[str]:
     """Draw the legend from the right, on the line of the title."""
     parts: list[str] = []
-    right = float(width - _RIGHT)
-    for index in reversed(range(len(shown))):
-        name = shown[index].name
-        right -= 6.6 * len(name)
-        colour = COLOURS[index % len(COLOURS)]
+    for one, colour in reversed(list(zip(shown, cycle(COLOURS), strict=False))):
+        right -= 6.6 * len(one.name)
+        parts.append(_text(right, 16, one.name))
         parts.append(
-            f'<text class="tick" x="{right:.0f}" y="16">{html.escape(name)}</text>'
             f'<rect x="{right - 16:.0f}" y="8" width="11" height="8" rx="2" fill="{colour}"/>'
         )
         right -= 28
     return parts
-
-
-def _empty(title: str, width: int, height: int) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">'
-        f'<text class="title" x="{_LEFT}" y="16">{html.escape(title)}</text>'
-        f'<text class="tick" x="{width / 2:.0f}" y="{height / 2:.0f}" text-anchor="middle">'
-        "nothing measured yet</text></svg>"
-    )
 
 
 def nice_ticks(low: float, high: float, wanted: int) -> list[float]:

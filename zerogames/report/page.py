@@ -76,20 +76,19 @@ def _subtitle(run: RunData) -> str:
     if not isinstance(settings, dict):
         settings = {}
     facts = [run.game.spec.identity]
-    if settings.get("net"):
-        facts.append(f"net {settings['net']}")
-    if settings.get("seed") is not None:
-        facts.append(f"seed {settings['seed']}")
-    if run.about.get("version"):
-        facts.append(f"version {run.about['version']}")
-    if run.about.get("commit"):
-        facts.append(f"commit {str(run.about['commit'])[:10]}")
+    known = {
+        "net": settings.get("net"),
+        "seed": settings.get("seed"),
+        "version": run.about.get("version"),
+        "commit": str(run.about.get("commit") or "")[:10],
+    }
+    facts += [f"{name} {value}" for name, value in known.items() if value not in (None, "")]
     sessions = run.about.get("sessions")
     if isinstance(sessions, list) and sessions and isinstance(sessions[0], dict):
         facts.append(f"begun {sessions[0].get('started', '?')}")
         if len(sessions) > 1:
             facts.append(f"{len(sessions)} sessions")
-    return " · ".join(str(fact) for fact in facts)
+    return " · ".join(facts)
 
 
 def _tiles(run: RunData) -> str:
@@ -97,7 +96,9 @@ def _tiles(run: RunData) -> str:
     rated = run.ratings[-1] if run.ratings else {}
     found: list[tuple[str, str]] = []
 
-    def add(line: Line, key: str, text: str, show: Callable[[float], str]) -> None:
+    def add(
+        line: Line, key: str, text: str, show: Callable[[float], str] = "{:,.0f}".format
+    ) -> None:
         value = number(line, key)
         if value is not None:
             found.append((show(value), text))
@@ -108,10 +109,10 @@ def _tiles(run: RunData) -> str:
         add(rated, "elo", "Elo of the newest rated net", lambda v: f"{v:.0f} ± {half:.0f}")
     add(last, "policy_accuracy", "policy accuracy", lambda v: f"{100 * v:.1f} %")
     add(last, "loss", "loss", lambda v: f"{v:.3f}")
-    add(last, "step", "steps", lambda v: f"{v:,.0f}")
-    add(last, "games", "games", lambda v: f"{v:,.0f}")
-    add(last, "positions", "positions", lambda v: f"{v:,.0f}")
-    add(last, "games_per_h", "games an hour", lambda v: f"{v:,.0f}")
+    add(last, "step", "steps")
+    add(last, "games", "games")
+    add(last, "positions", "positions")
+    add(last, "games_per_h", "games an hour")
     add(last, "time_s", "running", _duration)
     return "".join(
         f'<div class="tile"><b>{html.escape(value)}</b><span>{html.escape(text)}</span></div>'
@@ -209,14 +210,8 @@ def _rating_table(run: RunData) -> str:
     rated = [line for line in run.ratings if _is_rated(line)][-_RATED_ROWS:]
     if not rated:
         return ""
-    opponents: list[str] = []
-    for line in rated:
-        for result in _results(line):
-            # Earlier nets differ from row to row: they share a column.
-            name = _column(str(result.get("opponent", "?")))
-            if name not in opponents:
-                opponents.append(name)
-    opponents.sort(key=lambda name: name == _EARLIER)
+    columns = dict.fromkeys(_column(result) for line in rated for result in _results(line))
+    opponents = sorted(columns, key=lambda name: name == _EARLIER)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in opponents)
     rows = "".join(_rating_row(line, opponents) for line in reversed(rated))
     return (
@@ -230,7 +225,9 @@ def _rating_table(run: RunData) -> str:
 _EARLIER = "earlier nets"
 
 
-def _column(opponent: str) -> str:
+def _column(result: Line) -> str:
+    """The column of a result; earlier nets differ from row to row: they share one."""
+    opponent = str(result.get("opponent", "?"))
     return _EARLIER if opponent.startswith("step-") else opponent
 
 
@@ -242,7 +239,7 @@ def _results(line: Line) -> list[Line]:
 def _rating_row(line: Line, opponents: Sequence[str]) -> str:
     cells = []
     for opponent in opponents:
-        mine = [one for one in _results(line) if _column(str(one.get("opponent"))) == opponent]
+        mine = [one for one in _results(line) if _column(one) == opponent]
         counts = [sum(number(one, key) or 0 for one in mine) for key in ("wins", "draws", "losses")]
         cells.append("-".join(f"{count:.0f}" for count in counts) if mine else "")
     step = number(line, "step")
