@@ -1,0 +1,3 @@
+from zerogames_shogi.plugin import game as game
+from zerogames_shogi.shogi_game import Shogi as Shogi
+from zerogames_shogi.shogi_game import ShogiOptions as ShogiOptions
