@@ -1,4 +1,7 @@
+import contextlib
 import os
+import zlib
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +14,10 @@ from hypothesis import strategies as st
 import zerogames
 from zerogames.atomic import temporary_path
 from zerogames.data import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
-from zerogames.data.shard import read_shard, shard_paths, write_shard
+from zerogames.data.checksum import Checksum
+from zerogames.data.packed_games import pack_games, unpack_games
+from zerogames.data.shard import read_shard, shard_paths, write_packed_shard, write_shard
+from zerogames.errors import UserError
 
 
 def random_record(rng: np.random.Generator, *, searched: bool = True) -> GameRecord:
@@ -140,3 +146,43 @@ def test_a_full_disk_leaves_the_old_file(
         write_shard(path, records)
     assert path.read_bytes() == before
     assert shard_paths(tmp_path) == [path]
+
+
+def test_a_shard_of_packed_parts_is_that_of_its_records(
+    tmp_path: Path, records: list[GameRecord]
+) -> None:
+    write_shard(tmp_path / "whole.parquet", records)
+    bounds = [0, 1, 50, 51, 290, 300]
+    parts = [pack_games(records[first:last]) for first, last in pairwise(bounds)]
+    write_packed_shard(tmp_path / "parts.parquet", parts)
+    whole, again = (read_shard(tmp_path / f"{name}.parquet") for name in ("whole", "parts"))
+    for first, second in zip(whole, again, strict=True):
+        assert_equal(first, second)
+    schemas = [pq.read_schema(tmp_path / f"{name}.parquet") for name in ("whole", "parts")]
+    assert schemas[0].metadata == schemas[1].metadata
+    assert sum(part.games for part in parts) == 300
+    assert sum(part.positions for part in parts) == sum(len(one.actions) for one in records)
+
+
+def test_packed_games_are_unpacked_exactly(records: list[GameRecord]) -> None:
+    packed = pack_games(records)
+    for first, second in zip(records, unpack_games(packed.data), strict=True):
+        assert_equal(first, second)
+
+
+def test_damaged_packed_games_are_an_error(records: list[GameRecord]) -> None:
+    data = pack_games(records[:20]).data
+    rng = np.random.default_rng(2)
+    for size in rng.integers(0, len(data), 50):
+        with pytest.raises(UserError):
+            unpack_games(data[:size])
+    for at in rng.integers(0, len(data), 200):  # Journals have checksums; this must not crash.
+        with contextlib.suppress(UserError):
+            unpack_games(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300))
+def test_checksums_of_parts_join_to_that_of_the_whole(first: bytes, second: bytes) -> None:
+    joined = Checksum().followed_by(first).joined(Checksum().followed_by(second))
+    assert joined == Checksum().followed_by(first + second)
+    assert joined.crc == zlib.crc32(first + second)

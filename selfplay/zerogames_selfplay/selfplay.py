@@ -16,6 +16,7 @@ from zerogames.registry import get_game
 from zerogames.runs.disk import name_disk_errors
 from zerogames.runs.display import Display
 from zerogames.runs.folder import RunFolder, RunPaths, open_run
+from zerogames.runs.game_files import compact_journals
 from zerogames.runs.net_source import find_net
 from zerogames.runs.signals import hold_back_ctrl_c
 from zerogames_selfplay.players.counts import Counts
@@ -61,6 +62,8 @@ def run_selfplay(
         check_players(settings)
         net, about_net = _provide_net(run.paths, settings, game)
         run.begin()
+        for note in compact_journals(run.paths.shards, set_aside=run.paths.set_aside):
+            display.line(note)
         search = settings.search
         display.line(
             f"{game.spec.identity}: {search.algorithm}, {search.simulations} simulations per move, "

@@ -12,6 +12,7 @@ from zerogames.registry import get_game
 from zerogames.runs.disk import name_disk_errors
 from zerogames.runs.display import Display
 from zerogames.runs.folder import RunFolder, RunPaths, open_run
+from zerogames.runs.game_files import compact_journals
 from zerogames_selfplay.loop.backend import Backend, open_local_backend
 from zerogames_selfplay.loop.rating import rating_anchors
 from zerogames_selfplay.loop.run_state import RunState
@@ -57,6 +58,7 @@ def run_training(
         folder.begin()
         for part in (folder.paths.shards, folder.paths.checkpoints, folder.paths.nets):
             part.mkdir(exist_ok=True)
+        notes = compact_journals(folder.paths.shards, set_aside=folder.paths.set_aside)
         run = RunState(
             settings,
             folder,
@@ -65,7 +67,7 @@ def run_training(
             display=display or Display(Console(quiet=True)),
             stop=stop,
         )
-        run.greet()
+        run.greet(notes)
         _train(run, folder, backend)
         return TrainingResult(paths=folder.paths, status=run.status)
 

@@ -15,6 +15,7 @@ from zerogames_chess.nnue.records import map_records
 
 from zerogames.data.shard import read_shard
 from zerogames.nets.net_info import read_net_info
+from zerogames.runs.game_files import game_files, read_games
 from zerogames.train.checkpoint import read_checkpoint
 
 ENGINE = '''#!{python}
@@ -53,15 +54,19 @@ class FaultyCommand:
 
 
 def selfplay(_: Path) -> FaultyCommand:
-    """Self-play in shards of a few games; each session plays its games."""
-    words = ["selfplay", "--game", "connect4", "--net", "res_3x3_1x8", "--games", "6"]
-    words += ["--lanes", "1", "--simulations", "4", "--shard-positions", "60"]
+    """Self-play with a journal entry for almost every game, and shards of a few games."""
+    words = ["selfplay", "--game", "connect4", "--net", "res_3x3_1x8", "--games", "10"]
+    words += ["--lanes", "1", "--simulations", "4", "--shard-positions", "130", "--sync-s", "0"]
     words += ["--pool.parallel-games", "4", "--search.cache-mebibytes", "1"]
     return FaultyCommand(
         name="selfplay",
         arguments=lambda out: [*words, "--out", str(out)],
-        counted=_files_of("shards/*.parquet", "nets/*", "net.safetensors"),
-        finished=lambda out: (out / "net.safetensors").is_file(),
+        counted=lambda out: _games(out) | _files_of("net.safetensors")(out),
+        finished=lambda out: (
+            (out / "net.safetensors").is_file(),
+            not list(out.glob("shards/*.journal")),
+            _sums_add_up(out),
+        ),
     )
 
 
@@ -76,7 +81,7 @@ def train(_: Path) -> FaultyCommand:
     return FaultyCommand(
         name="train",
         arguments=lambda out: [*words, "--out", str(out)],
-        counted=lambda out: _files_of("shards/*.parquet")(out) | _training_lines(out),
+        counted=lambda out: _games(out) | _training_lines(out),
         finished=lambda out: (
             _newest_state(out)["extra"]["ledger"]["generation"],
             _newest_state(out)["step"] == read_net_info(out / "net.safetensors").step,
@@ -158,6 +163,8 @@ def check_readable(out: Path) -> None:
                 read_checkpoint(path.parent)
         elif path.suffix == ".parquet":
             assert read_shard(path), path
+        elif path.suffix == ".journal":
+            assert not read_games(path)[1], path
         elif path.suffix == ".safetensors":
             with safe_open(path, "np") as file:
                 assert all(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118
@@ -174,6 +181,23 @@ def check_readable(out: Path) -> None:
 def left_behind(out: Path) -> list[str]:
     """Temporary files and folders, and locks."""
     return [str(path.relative_to(out)) for path in out.rglob(".*")]
+
+
+def _games(out: Path) -> set[str]:
+    """Every game in a shard or a journal; none may be there twice."""
+    seeds = [str(game.seed) for path in game_files(out) for game in read_games(path)[0]]
+    assert len(set(seeds)) == len(seeds), "a game is there twice"
+    return set(seeds)
+
+
+def _sums_add_up(out: Path) -> bool:
+    """Whether the sums of sessions that ended are those of their games on disk."""
+    for path in out.glob("session-*.json"):
+        prefix = path.stem.removeprefix("session-")
+        games = sum(len(read_shard(shard)) for shard in out.glob(f"shards/{prefix}-*.parquet"))
+        if json.loads(path.read_text())["games"] != games:
+            return False
+    return True
 
 
 def _files_of(*patterns: str) -> Callable[[Path], set[str]]:

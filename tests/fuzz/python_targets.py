@@ -30,7 +30,8 @@ from zerogames_selfplay.loop.settings import TrainSettings
 from zerogames.config import to_table
 from zerogames.data.formats import RecordReader, get_game_data
 from zerogames.data.record import VALUE_COLUMNS, GameRecord, SearchColumns
-from zerogames.data.shard import SCHEMA, read_shard, write_shard
+from zerogames.data.record_table import SCHEMA
+from zerogames.data.shard import read_shard, write_shard
 from zerogames.data.sources import Source
 from zerogames.errors import UserError
 from zerogames.evaluate.int8_ import open_int8

@@ -12,21 +12,21 @@ from rich.table import Table
 from zerogames.atomic import write_bytes_atomically
 from zerogames.data import GameRecord
 from zerogames.data.formats import get_game_data
-from zerogames.data.shard import read_shard, shard_paths
 from zerogames.data.statistics import RecordStatistics
 from zerogames.errors import UserError, unknown_name
 from zerogames.registry import get_game
+from zerogames.runs.game_files import game_files, read_games
 
 
 def record_files(path: Path) -> Sequence[Path]:
-    """The shards at `path`: itself, or all below a folder."""
-    return shard_paths(path) if path.is_dir() else [path]
+    """The files of games at `path`: itself, or all below a folder."""
+    return game_files(path) if path.is_dir() else [path]
 
 
 def show_records(console: Console, path: Path, export: Path | None) -> int:
-    """Print statistics of the shards at `path`; write their games to `export` if given.
+    """Print statistics of the games at `path`; write their games to `export` if given.
 
-    Broken shards are named and counted; the exit code is 1 if there are any.
+    Broken files are named and counted; the exit code is 1 if there are any.
     """
     files = record_files(path)
     if not files:
@@ -36,10 +36,12 @@ def show_records(console: Console, path: Path, export: Path | None) -> int:
     exporter = None if export is None else _Exporter(export)
     for file in track(files, "reading", console=console, transient=True):
         try:
-            records = read_shard(file)
+            records, problem = read_games(file)
         except UserError as error:
             broken.append(str(error))
             continue
+        if problem:
+            broken.append(problem)
         statistics.add(records)
         if exporter is not None:
             exporter.add(records)

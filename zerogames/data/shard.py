@@ -1,42 +1,19 @@
 """Shards: Parquet files of game records, one row a game, readable by any data tool."""
 
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from zerogames.atomic import write_atomically
-from zerogames.data.record import VALUE_COLUMNS, GameRecord, SearchColumns
+from zerogames.data.checksum import Checksum
+from zerogames.data.packed_games import PackedGames, packed_batch
+from zerogames.data.record import GameRecord
+from zerogames.data.record_table import SCHEMA, SCHEMA_VERSION, checksum, to_batch, to_records
 from zerogames.errors import UserError
 
-SCHEMA_VERSION = 1
 SUFFIX = ".parquet"
-
-_T = TypeVar("_T", bound=np.generic)
-_FLOATS = pa.list_(pa.float32())
-SCHEMA = pa.schema(
-    [
-        pa.field("game", pa.string(), nullable=False),
-        pa.field("start", pa.string(), nullable=False),
-        pa.field("seed", pa.uint64(), nullable=False),
-        pa.field("net", pa.string(), nullable=False),
-        pa.field("result", pa.float32()),
-        pa.field("reason", pa.string(), nullable=False),
-        pa.field("actions", pa.list_(pa.int32()), nullable=False),
-        pa.field("kinds", pa.list_(pa.uint8())),
-        pa.field("policy_actions", pa.list_(pa.list_(pa.int32()))),
-        pa.field("policy_visits", pa.list_(pa.list_(pa.int32()))),
-        pa.field("policy_targets", pa.list_(pa.list_(pa.float32()))),
-        *(pa.field(name, _FLOATS) for name in VALUE_COLUMNS),
-        pa.field("surprise", _FLOATS),
-    ],
-    metadata={"zerogames.schema_version": str(SCHEMA_VERSION)},
-)
 
 MAX_BYTES = 1 << 31
 """A shard that claims to unpack to more is refused before anything is unpacked."""
@@ -47,11 +24,21 @@ def write_shard(path: Path, records: Sequence[GameRecord]) -> None:
     """Write `records` as one Parquet file with zstd, atomically."""
     if not records:
         raise ValueError("a shard holds at least one game")
-    for record in records:
-        if record.search is not None:
-            record.search.check(len(record.actions))
-    schema = SCHEMA.with_metadata({**(SCHEMA.metadata or {}), _CHECKSUM: _checksum(records)})
-    table = pa.Table.from_arrays([_column(field, records) for field in SCHEMA], schema=schema)
+    _write(path, [to_batch(records)], checksum(records))
+
+
+def write_packed_shard(path: Path, parts: Sequence[PackedGames]) -> None:
+    """Write packed games, at least one, as `write_shard` does."""
+    total = parts[0].checksum
+    for part in parts[1:]:
+        total = total.joined(part.checksum)
+    _write(path, [packed_batch(part.data) for part in parts], total)
+
+
+def _write(path: Path, batches: Sequence[pa.RecordBatch], total: Checksum) -> None:
+    schema = SCHEMA.with_metadata({**(SCHEMA.metadata or {}), _CHECKSUM: _digits(total)})
+    # One chunk a column: otherwise each batch would become pages of its own.
+    table = pa.Table.from_batches(batches).combine_chunks().replace_schema_metadata(schema.metadata)
     write_atomically(path, lambda file: pq.write_table(table, file, compression="zstd"))
 
 
@@ -66,7 +53,7 @@ def read_shard(path: Path) -> list[GameRecord]:
                 unpacked += batch.nbytes
                 if unpacked > MAX_BYTES:
                     raise UserError(f"it unpacks to more than {MAX_BYTES} bytes")
-                records += _records(batch)
+                records += to_records(batch)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except UserError as error:
@@ -74,7 +61,7 @@ def read_shard(path: Path) -> list[GameRecord]:
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise UserError(f"{path}: not a whole shard ({reason})") from None
-    if _checksum(records) != expected:
+    if _digits(checksum(records)) != expected:
         raise UserError(f"{path}: damaged: its checksum is not that of its games")
     return records
 
@@ -99,107 +86,5 @@ def _check_header(file: pq.ParquetFile) -> bytes:
     return bytes(metadata.get(_CHECKSUM, b""))
 
 
-def _checksum(records: Sequence[GameRecord]) -> bytes:
-    """CRC-32 of everything in the records: Parquet alone lets some flipped bits pass unseen."""
-    crc = 0
-    for record in records:
-        texts = (record.game, record.start, record.net, record.reason)
-        header = repr((texts, record.seed, record.result, len(record.actions)))
-        crc = zlib.crc32(record.actions.astype("<i4").tobytes(), zlib.crc32(header.encode(), crc))
-        if record.search is not None:
-            for column in _arrays(record.search):
-                crc = zlib.crc32(column.tobytes(), crc)
-    return f"{crc:08x}".encode()
-
-
-def _arrays(search: SearchColumns) -> Iterator[NDArray[np.generic]]:
-    yield search.policy_offsets.astype("<i8")
-    yield search.policy_actions.astype("<i4")
-    yield search.policy_visits.astype("<i4")
-    yield search.policy_targets.astype("<f4")
-    for name in VALUE_COLUMNS:
-        yield search.values[name].astype("<f4")
-    yield search.surprise.astype("<f4")
-    yield search.kinds.astype("u1")
-
-
-def _column(field: pa.Field, records: Sequence[GameRecord]) -> pa.Array:
-    """A column with an entry for each game; empty for what a search says if there was none."""
-    name = field.name
-    if hasattr(records[0], name):
-        return pa.array([getattr(record, name) for record in records], field.type)
-    searches = [record.search for record in records]
-    if name.startswith("policy_"):
-        return _policies(name, searches, field.type)
-    columns = (
-        one and (one.values[name] if name in one.values else getattr(one, name)) for one in searches
-    )
-    return pa.array(list(columns), field.type)
-
-
-def _policies(name: str, columns: Sequence[SearchColumns | None], kind: pa.ListType) -> pa.Array:
-    """A list of sparse policies per game."""
-    present = [search for search in columns if search is not None]
-    sizes = [np.diff(search.policy_offsets) for search in present]
-    entries = [getattr(search, name) for search in present]
-    inner = pa.ListArray.from_arrays(
-        np.concatenate([[0], np.cumsum(np.concatenate([np.empty(0, int), *sizes]))]).astype(
-            np.int32
-        ),
-        pa.array(np.concatenate(entries) if entries else np.empty(0), kind.value_type.value_type),
-    )
-    plies = [0 if search is None else search.plies for search in columns]
-    return pa.ListArray.from_arrays(
-        np.concatenate([[0], np.cumsum(plies)]).astype(np.int32),
-        inner,
-        type=kind,
-        mask=pa.array([search is None for search in columns]),
-    )
-
-
-def _records(batch: pa.RecordBatch) -> Iterator[GameRecord]:
-    for row in range(batch.num_rows):
-        kinds = batch["kinds"][row].values
-        actions = _numpy(batch["actions"][row].values, np.int32)
-        search = None if kinds is None else _search(batch, row)
-        if search is not None:
-            search.check(len(actions))
-        result = batch["result"][row].as_py()
-        if result is not None and not -1 <= result <= 1:
-            raise UserError(f"result {result} is not between -1 and 1")
-        yield GameRecord(
-            game=batch["game"][row].as_py(),
-            start=batch["start"][row].as_py(),
-            actions=actions,
-            result=result,
-            reason=batch["reason"][row].as_py(),
-            seed=batch["seed"][row].as_py(),
-            net=batch["net"][row].as_py(),
-            search=search,
-        )
-
-
-def _search(batch: pa.RecordBatch, row: int) -> SearchColumns:
-    policies = {
-        name: batch[name][row].values
-        for name in ("policy_actions", "policy_visits", "policy_targets")
-    }
-    offsets = policies["policy_actions"].offsets.to_numpy().astype(np.int64)
-    for other in policies.values():
-        if not np.array_equal(np.diff(other.offsets.to_numpy()), np.diff(offsets)):
-            raise UserError("the policy columns have different lengths")
-    return SearchColumns(
-        policy_offsets=offsets - offsets[0],
-        policy_actions=_numpy(policies["policy_actions"].flatten(), np.int32),
-        policy_visits=_numpy(policies["policy_visits"].flatten(), np.int32),
-        policy_targets=_numpy(policies["policy_targets"].flatten(), np.float32),
-        values={name: _numpy(batch[name][row].values, np.float32) for name in VALUE_COLUMNS},
-        surprise=_numpy(batch["surprise"][row].values, np.float32),
-        kinds=_numpy(batch["kinds"][row].values, np.uint8),
-    )
-
-
-def _numpy(array: pa.Array, kind: type[_T]) -> NDArray[_T]:
-    if array.null_count:
-        raise UserError("a column has holes")
-    return np.ascontiguousarray(array.to_numpy(zero_copy_only=False), kind)
+def _digits(total: Checksum) -> bytes:
+    return f"{total.crc:08x}".encode()

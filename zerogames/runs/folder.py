@@ -3,7 +3,8 @@
 - `run.json`: kind, game, settings, version, commit, and the times of all sessions;
 - `net.safetensors`: the net that plays now, or the newest one; `MODEL_CARD.md` describes it;
 - `nets/step-00001000.safetensors`: nets that played;
-- `shards/`: records of self-play, `<session>-...parquet`;
+- `shards/`: records of self-play, `<session>-...parquet`, and `.journal` for those in no shard yet;
+- `set-aside/`: damaged files of records;
 - `checkpoints/step-00001000/`: the trainer's state;
 - `metrics.jsonl`, `ratings.jsonl`: a line for each report, for each rated net;
 - `events.*`: the same for TensorBoard.
@@ -59,6 +60,11 @@ class RunPaths:
     def shards(self) -> Path:
         """Folder of the records of self-play."""
         return self.path / "shards"
+
+    @property
+    def set_aside(self) -> Path:
+        """Folder of the damaged files of records."""
+        return self.path / "set-aside"
 
     @property
     def checkpoints(self) -> Path:

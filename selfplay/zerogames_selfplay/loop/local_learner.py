@@ -77,7 +77,7 @@ class LocalLearner:
             spec.encoding,
             dataclasses.replace(settings.window, batch_size=settings.trainer.batch_size),
             Draws(seed=derive_seed(settings.seed, 1)),
-            set_aside=paths.path / "set-aside",
+            set_aside=paths.set_aside,
             with_ends=bool(spec.ends),
         )
         self.progress = LearnerProgress()

@@ -111,14 +111,16 @@ class RunState:
         self.status.phase, self.status.reason = phase, reason
         self._display.show(training_frame(self.status))
 
-    def greet(self) -> None:
-        """Print what begins."""
+    def greet(self, notes: Sequence[str] = ()) -> None:
+        """Print what begins, and `notes` on what earlier sessions left."""
         report, search = self.report, self.settings.search
         begun = f"continuing at step {report.step:,}" if report.step else "a new run"
         self._display.line(
             f"{self.status.game}: net {self.status.net}, {search.algorithm} with "
             f"{search.simulations} simulations; {begun} in {self.paths.path}"
         )
+        for note in notes:
+            self._display.line(note)
         self.note_report(report)
 
     def note_report(self, report: LearnerReport) -> None:

@@ -2,6 +2,7 @@
 
 - `players`: the interface `Players`, and the job that players get;
 - `worker`: players in this process; its `lane`s are threads with games and an evaluator each;
-- `shard_writer`: writes finished games as shards;
+- `game_store`: keeps finished games on disk, journal first, shards after; a `game_chunk` is some of
+  them on their way there;
 - `counts`: what was played; `seeds`: a seed for each part of a run.
 """

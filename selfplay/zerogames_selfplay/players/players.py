@@ -40,10 +40,10 @@ class Players(Protocol):
         """The shards that are on disk."""
 
     def poll(self, timeout_s: float = 0.2) -> None:
-        """Wait for finished games and write them; raise what went wrong."""
+        """Wait for finished games and write what is due; raise what went wrong."""
 
     def counts(self) -> Counts:
-        """What was played so far."""
+        """What was played so far; games count when they are on disk."""
 
     def pause(self) -> None:
         """Pause between two batches, with every finished game written."""

@@ -47,6 +47,9 @@ class SelfplaySettings:
     """File with one start position per line, as the game writes them."""
     shard_positions: int = 8192
     """Positions per record file; about 100 bytes each."""
+    sync_s: float = 1.0
+    """The longest time in seconds that a finished game waits in memory before it is synced to disk
+    and counted."""
     search: SearchSettings = field(
         default_factory=lambda: search_preset("gumbel", simulations=32, temperature_plies=20)
     )
@@ -57,7 +60,7 @@ class SelfplaySettings:
         check_numbers(
             self,
             positive=("games", "positions", "minutes"),
-            not_negative=("lanes", "workers"),
+            not_negative=("lanes", "workers", "sync_s"),
             one_or_more=("shard_positions",),
         )
 

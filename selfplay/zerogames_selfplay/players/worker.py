@@ -1,4 +1,4 @@
-"""A worker: lanes and a shard writer; all of self-play in one process."""
+"""A worker: lanes and what keeps their games; all of self-play in one process."""
 
 import os
 import queue
@@ -12,11 +12,12 @@ from zerogames.evaluate import Evaluator, check_precision, open_evaluator
 from zerogames.registry import get_game
 from zerogames.search import PoolGames, new_pool
 from zerogames_selfplay.players.counts import Counts
+from zerogames_selfplay.players.game_chunk import GameChunk
+from zerogames_selfplay.players.game_store import GameStore
 from zerogames_selfplay.players.lane import Lane, LaneGroup, split_games
 from zerogames_selfplay.players.openings import read_openings
 from zerogames_selfplay.players.players import PlayersJob
 from zerogames_selfplay.players.settings import SelfplaySettings
-from zerogames_selfplay.players.shard_writer import ShardWriter
 
 
 class Worker:
@@ -31,8 +32,13 @@ class Worker:
         self._settings = settings
         self.restarts = 0
         """Lanes are not replaced: an error in one ends the run."""
-        self._games = Counts()
-        self._writer = ShardWriter(job.folder, job.prefix, positions=settings.shard_positions)
+        self._store = GameStore(job.folder, job.prefix, positions=settings.shard_positions)
+        self._finished: list[GameRecord] = []
+        """Games that are not on disk."""
+        self._finished_positions = 0
+        self._sync_at = 0.0
+        """When the first of them must be on disk."""
+        self._dropped = 0
         self._group = LaneGroup(game=game, search=settings.search, pool=settings.pool)
         num_lanes = settings.lanes or os.cpu_count() or 1
         self._lanes = [
@@ -61,10 +67,10 @@ class Worker:
     @property
     def shards(self) -> Sequence[Path]:
         """The shards that are on disk."""
-        return self._writer.paths
+        return self._store.shards
 
     def poll(self, timeout_s: float = 0.2) -> None:
-        """Wait for finished games and write them; raise what went wrong in a lane."""
+        """Wait for finished games and write what is due; raise what went wrong in a lane."""
         deadline = time.monotonic() + timeout_s
         while (left := deadline - time.monotonic()) > 0:
             try:
@@ -72,6 +78,7 @@ class Worker:
             except queue.Empty:
                 if not self.running:
                     break
+            self._sync_if_due()
         for lane in self._lanes:
             if lane.error is not None:
                 raise lane.error
@@ -93,9 +100,9 @@ class Worker:
             lane.use(self._open_evaluator(net))
 
     def counts(self) -> Counts:
-        """What this worker played so far."""
-        total = Counts()
-        total.add(self._games)
+        """What this worker played so far; games count when they are on disk."""
+        total = Counts(dropped=self._dropped)
+        total.add(self._store.counts)
         for lane in self._lanes:
             total.add(lane.counts())
         return total
@@ -106,12 +113,28 @@ class Worker:
         self._group.playing.set()
         for lane in self._lanes:
             lane.join()
-        self._games.dropped = sum(lane.num_unfinished for lane in self._lanes)
+        self._dropped = sum(lane.num_unfinished for lane in self._lanes)
         self._write_finished()
 
     def _take(self, record: GameRecord) -> None:
-        self._games.add_games([record])
-        self._writer.add(record)
+        if not self._finished:
+            self._sync_at = time.monotonic() + self._settings.sync_s
+        self._finished.append(record)
+        self._finished_positions += len(record.actions)
+
+    def _sync_if_due(self) -> None:
+        """Put finished games on disk once they have waited, or are enough for a shard."""
+        if self._finished and (
+            time.monotonic() >= self._sync_at
+            or self._finished_positions >= self._settings.shard_positions
+        ):
+            self._hand_over()
+            self._store.sync()
+
+    def _hand_over(self) -> None:
+        if self._finished:
+            self._store.put(GameChunk.of(self._finished))
+            self._finished, self._finished_positions = [], 0
 
     def _write_finished(self) -> None:
         while True:
@@ -120,7 +143,8 @@ class Worker:
             except queue.Empty:
                 break
             self._take(record)
-        self._writer.flush()
+        self._hand_over()
+        self._store.flush()
 
 
 def check_players(settings: SelfplaySettings) -> None:

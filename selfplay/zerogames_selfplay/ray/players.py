@@ -19,6 +19,7 @@ from typing import Any
 import ray
 
 from zerogames.data.shard import read_shard
+from zerogames.runs.game_files import compact_journals
 from zerogames.search import PoolGames
 from zerogames_selfplay.players.counts import Counts
 from zerogames_selfplay.players.lane import split_games
@@ -207,6 +208,8 @@ class RayPlayers:
     def _count_dead_actor(self, worker: _RemoteWorker) -> None:
         """Count what a dead actor left on disk; its successor plays the rest."""
         left = Counts()
+        folder = self._job.folder
+        compact_journals(folder, set_aside=folder.parent / "set-aside", prefix=worker.prefix)
         for path in sorted(self._job.folder.glob(f"{worker.prefix}-*.parquet")):
             left.add_games(read_shard(path))
         if worker.report is not None:
