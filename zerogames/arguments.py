@@ -9,6 +9,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import tyro
@@ -49,22 +50,12 @@ def _read_float(word: str) -> float:
 
 
 def read_options(kind: Callable[..., T], argv: Sequence[str], prog: str, **more: Any) -> T:
-    """Make the dataclass, or call the function, that the arguments are for.
+    """Make the dataclass, or call the function, that the arguments behind `prog` are for.
 
-    Args:
-        kind: The dataclass or function.
-        argv: The arguments.
-        prog: What was typed before them.
-        more: What `tyro.cli` takes beside these.
+    `more` is what `tyro.cli` takes beside these.
     """
-
-    def parse(arguments: Sequence[str], outputs: bool) -> T:
-        parsed: T = tyro.cli(
-            kind, args=arguments, prog=prog, console_outputs=outputs, registry=_registry, **more
-        )
-        return parsed
-
-    return _parse(parse, argv, prog)
+    cli: Callable[..., T] = partial(tyro.cli, kind, **more)
+    return _parse(cli, argv, prog)
 
 
 def read_subcommand(
@@ -74,17 +65,14 @@ def read_subcommand(
     name = argv[0] if argv else "-"
     if name not in kinds and not name.startswith("-"):
         raise unknown_name(f"command of `{prog}`", f"{name:.60}", kinds)
-
-    def parse(arguments: Sequence[str], outputs: bool) -> Any:
-        return tyro.extras.subcommand_cli_from_dict(
-            kinds, args=arguments, prog=prog, console_outputs=outputs, registry=_registry, **more
-        )
-
-    return _parse(parse, argv, prog)
+    return _parse(partial(tyro.extras.subcommand_cli_from_dict, kinds, **more), argv, prog)
 
 
-def _parse(parse: Callable[[Sequence[str], bool], T], argv: Sequence[str], prog: str) -> T:
+def _parse(cli: Callable[..., T], argv: Sequence[str], prog: str) -> T:
     helps = not {"-h", "--help"}.isdisjoint(argv)
+
+    def parse(arguments: Sequence[str], outputs: bool) -> T:
+        return cli(args=arguments, prog=prog, console_outputs=outputs, registry=_registry)
 
     def refuse(event: events.ParseErrorEvent) -> None:
         raise _Refused(event)

@@ -92,13 +92,7 @@ def estimate_ratings(
     anchors: Mapping[str, float] | None = None,
     prior_draws: float = PRIOR_DRAWS,
 ) -> list[Rating]:
-    """Rate all players of `outcomes`, the strongest first.
-
-    Args:
-        outcomes: Finished games.
-        anchors: Players whose rating is known; without any, the mean rating is 0.
-        prior_draws: Weight of the prior.
-    """
+    """Rate all players of finished games, the strongest first; see `fit_bradley_terry`."""
     return rate_tallies(tally(outcomes), anchors=anchors, prior_draws=prior_draws)
 
 
@@ -136,8 +130,9 @@ def fit_bradley_terry(
 ) -> RatingFit:
     """Maximise the likelihood of the scores, a draw being half a win for each.
 
-    The prior is `prior_draws` drawn games of every player against the first anchor, or, without
-    anchors, against an imaginary player at the mean.
+    The `anchors` are players whose rating is known; without any, the mean rating is 0. The prior is
+    `prior_draws` drawn games of every player against the first anchor, or, without anchors, against
+    an imaginary player at the mean.
     """
     anchors = dict(anchors or {})
     names = player_names(tallies)

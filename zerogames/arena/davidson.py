@@ -31,13 +31,10 @@ class DavidsonFit:
 
 
 def fit_davidson(tallies: Sequence[Tally], anchor: str, *, prior: float = 0.0) -> DavidsonFit:
-    """Fit ratings relative to `anchor` and nu.
+    """Fit nu, and ratings relative to the player `anchor`.
 
-    Args:
-        tallies: Counted games.
-        anchor: Its rating is 0.
-        prior: Games, a third each won, drawn and lost, of every player against the anchor; above 0
-            it keeps players that won or lost all games finite.
+    `prior` are games, a third each won, drawn and lost, of every player against the anchor; above 0
+    it keeps players that won or lost all games finite.
     """
     names = player_names(tallies)
     if anchor not in names:

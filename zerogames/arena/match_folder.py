@@ -122,9 +122,7 @@ class MatchFolder(LockedFolder):
         return self.path / f"games{self._writer.suffix}"
 
     def _check_identity(self, identity: Mapping[str, Any]) -> None:
-        before = read_table(self.path / "event.json")
-        if before is None:
-            return
+        before = read_table(self.path / "event.json") or identity
         for key, value in identity.items():
             # Players may join later.
             known: Any = before.get(key)

@@ -170,11 +170,9 @@ class _Worker(threading.Thread):
         player = self.runner.event.player(name).make(self.runner.event.game)
         with self.lock:
             self.players[name] = player
-            stopped = self.runner.stop.is_set()
             oldest = next(iter(self.players)) if len(self.players) > _PLAYERS_KEPT else None
-        if stopped:
-            self.close_players()
-            raise Interrupted
+        if self.runner.stop.is_set():
+            raise Interrupted  # `run` closes all players
         if oldest is not None:
             self.drop(oldest)
         return player

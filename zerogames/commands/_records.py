@@ -18,17 +18,12 @@ from zerogames.registry import get_game
 from zerogames.runs.game_files import game_files, read_games
 
 
-def record_files(path: Path) -> Sequence[Path]:
-    """The files of games at `path`: itself, or all below a folder."""
-    return game_files(path) if path.is_dir() else [path]
-
-
 def show_records(console: Console, path: Path, export: Path | None) -> int:
     """Print statistics of the games at `path`; write their games to `export` if given.
 
     Broken files are named and counted; the exit code is 1 if there are any.
     """
-    files = record_files(path)
+    files = game_files(path) if path.is_dir() else [path]
     if not files:
         raise UserError(f"{path} holds no records (*.parquet)")
     statistics = RecordStatistics()

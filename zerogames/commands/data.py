@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import tyro
@@ -106,17 +107,8 @@ def _open(options: DataOptions) -> Source:
 
 
 def _recognise(paths: Sequence[Path]) -> str:
-    """The only game whose data the files may be."""
-    found = list(_readable(paths))
-    if not found:
-        raise UserError(f"{paths[0]}: no game installed here has such data; see the docs")
-    if len(found) > 1:
-        raise UserError(f"this may be data of {' or '.join(found)}; say which with --game")
-    return found[0]
-
-
-def _readable(paths: Sequence[Path]) -> Iterator[str]:
-    """Games whose plugin recognises something; for shards the game they name."""
+    """The only game whose plugin recognises something; for shards the game they name."""
+    found: list[str] = []
     shards: Source | None = None
     for name in game_names():
         try:
@@ -128,11 +120,14 @@ def _readable(paths: Sequence[Path]) -> Iterator[str]:
         if set(source.found) == {"shards"}:
             shards = source
         elif source.found:
-            yield name
+            found.append(name)
     if shards is not None:
-        first = next(iter(shards.games()), None)
-        if first is not None:
-            yield first.record().game
+        found += [first.record().game for first in islice(shards.games(), 1)]
+    if not found:
+        raise UserError(f"{paths[0]}: no game installed here has such data; see the docs")
+    if len(found) > 1:
+        raise UserError(f"this may be data of {' or '.join(found)}; say which with --game")
+    return found[0]
 
 
 @contextmanager

@@ -1,10 +1,11 @@
 """A run of supervised training: batches in, checkpoints, metrics and a net out."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterable
 from statistics import fmean
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,7 +39,7 @@ def train(settings: PretrainSettings, console: Console, stop: threading.Event) -
     with (
         name_disk_errors(settings.folder),
         Display(console) as display,
-        PretrainRun(settings, display, stop) as run,
+        contextlib.closing(PretrainRun(settings, display, stop)) as run,
         stop_on_signals(stop),
     ):
         run.run()
@@ -83,12 +84,6 @@ class PretrainRun:
         self._line: dict[str, Any] = {}
         self._last_checkpoint = time.perf_counter()
         self._reported = (time.perf_counter(), self.trainer.samples, 0.0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let another command have the folder."""

@@ -1,10 +1,10 @@
 """Positions that are never trained on."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
-from zerogames.data.formats import DataGame
 from zerogames.data.sample import SampleBatch, unpack
 from zerogames.data.sources import Source
 from zerogames.data.split import Selection
@@ -13,12 +13,6 @@ from zerogames.pretrain.settings import ValidationSettings
 
 _ORDER = 20_240
 """Seed of the files' and positions' order, fixed: with the same data the same positions."""
-
-
-def _games(source: Source) -> Iterator[DataGame]:
-    for piece in source.pieces(np.random.default_rng(_ORDER)):
-        if piece.copy == 0:
-            yield from source.read(piece)
 
 
 class ValidationSet:
@@ -36,7 +30,8 @@ class ValidationSet:
         most = max(settings.positions, settings.final_positions)
         self._samples: list[bytes] = []
         self.num_games = 0
-        for game in _games(source):
+        pieces = source.pieces(np.random.default_rng(_ORDER))
+        for game in chain.from_iterable(source.read(one) for one in pieces if one.copy == 0):
             if len(self._samples) >= most:
                 break
             if selection.wants(game.key):

@@ -19,7 +19,7 @@ def game_section(game: Game, record: GameRecord, source: Path) -> str:
     shown = sorted({round((i + 1) * plies / BOARDS) for i in range(BOARDS)} - {0})
     boards = "".join(
         f'<figure><img alt="after {ply} plies" src="{_picture(game, record, states, ply)}">'
-        f"<figcaption>{html.escape(_caption(ply, moves))}</figcaption></figure>"
+        f"<figcaption>{ply}. {html.escape(moves[ply - 1])}</figcaption></figure>"
         for ply in shown
     )
     return (
@@ -46,10 +46,6 @@ def _picture(game: Game, record: GameRecord, states: list[State], ply: int) -> s
     return f"data:image/svg+xml;base64,{encoded}"
 
 
-def _caption(ply: int, moves: list[str]) -> str:
-    return f"{ply}. {moves[ply - 1]}"
-
-
 def _headline(record: GameRecord, source: Path) -> str:
     results = {1.0: "the first player won", 0.0: "a draw", -1.0: "the second player won"}
     result = "no result" if record.result is None else results.get(record.result, "decided")
@@ -71,19 +67,25 @@ def _move_text(moves: list[str], states: list[State]) -> str:
 
 def _value_chart(record: GameRecord, states: list[State]) -> str:
     """Draw the values of the players; nothing for a game without them."""
-    searched: list[tuple[float, float]] = []
-    raw: list[tuple[float, float]] = []
-    if record.search is not None:
-        for name, points in (("root_q", searched), ("raw_q", raw)):
-            for ply, value in enumerate(record.search.values[name].tolist()):
-                if math.isfinite(value):
-                    view = 1 if states[ply].to_play == 0 else -1
-                    points.append((ply + 1, view * value))
-    if not searched:
+    if record.search is None:
+        return ""
+
+    def series(name: str, column: str) -> Series:
+        assert record.search is not None
+        values = zip(states, record.search.values[column].tolist(), strict=False)
+        points = [
+            (ply, value if state.to_play == 0 else -value)
+            for ply, (state, value) in enumerate(values, start=1)
+            if math.isfinite(value)
+        ]
+        return Series(name=name, points=points)
+
+    searched = series("search", "root_q")
+    if not searched.points:
         return ""
     chart = LineChart(
         title="First player's chances",
-        series=[Series(name="search", points=searched), Series(name="net alone", points=raw)],
+        series=[searched, series("net alone", "raw_q")],
         x_label="ply",
         y_range=(-1.0, 1.0),
         y_format=lambda value: f"{value:+.1f}" if value else "0",
