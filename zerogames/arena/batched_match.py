@@ -163,7 +163,6 @@ class PlayerSide:
         """Close all players."""
         for player in self._players.values():
             player.close()
-        self._players.clear()
 
 
 MakeSides = Callable[[], tuple[Side, Side]]
@@ -208,18 +207,13 @@ def _play_part(
     for pair in pairs:
         opening = openings[pair]
         for swapped in (0, 1):
-            live = LiveGame(
-                number=2 * pair + swapped,
-                game=game,
-                start=opening.start,
-                state=opening.state(game),
-            )
+            number, state = 2 * pair + swapped, opening.state(game)
+            live = LiveGame(number=number, game=game, start=opening.start, state=state)
             for ply in opening.actions:
                 live.advance(ply, max_plies=max_plies)
             games.append(live)
     try:
-        while not stop.is_set():
-            moved = False
+        while not stop.is_set() and any(live.result is None for live in games):
             for index, side in enumerate(sides):
                 # In the second game of a pair the sides change colours.
                 mine = [
@@ -227,12 +221,9 @@ def _play_part(
                     for live in games
                     if live.result is None and (live.state.to_play ^ (live.number & 1)) == index
                 ]
-                if mine:
-                    moved = True
-                    for live, action in zip(mine, side.choose(mine), strict=True):
-                        live.advance(action, max_plies=max_plies)
-            if not moved:
-                break
+                actions = side.choose(mine) if mine else ()
+                for live, action in zip(mine, actions, strict=True):
+                    live.advance(action, max_plies=max_plies)
     finally:
         for side in sides:
             side.close()

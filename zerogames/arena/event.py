@@ -118,11 +118,9 @@ class Event:
         )
         self.format = format
         self.sprt = sprt
+        plies, seed = conditions.opening_plies, conditions.seed
         self.openings: Openings = load_openings(
-            conditions.openings,
-            self.game,
-            plies=conditions.opening_plies,
-            seed=conditions.seed,
+            conditions.openings, self.game, plies=plies, seed=seed
         )
 
     @property
@@ -165,16 +163,14 @@ def parse_anchors(texts: Sequence[str], names: Sequence[str]) -> dict[str, float
     """
     anchors = {}
     for text in texts:
-        whole = _find_name(text.strip(), names)
-        own = re.search(r"UCI_Elo=(\d+)", whole or "")
-        if whole is not None and own:
-            name, elo = whole, own[1]
+        start, elo = text.strip(), ""
+        if own := re.search(r"UCI_Elo=(\d+)", _find_name(start, names) or ""):
+            elo = own[1]
         else:
             start, _, elo = (part.strip() for part in text.rpartition("="))
-            found = _find_name(start, names)
-            if found is None:
-                raise unknown_name("player to anchor", start or text, names)
-            name = found
+        name = _find_name(start, names)
+        if name is None:
+            raise unknown_name("player to anchor", start or text, names)
         try:
             anchors[name] = float(elo)
         except ValueError:
@@ -198,10 +194,9 @@ def _with_newest_net(text: str, game: Game) -> str:
 
 def fill_in_net(players: Sequence[str], net: str) -> tuple[str, ...]:
     """Players with the file's name in place of `{net}`."""
-    if net:
-        if not any(NET_PLACE in player for player in players):
-            raise UserError(f"--net: no player has {NET_PLACE} in it")
-        return tuple(player.replace(NET_PLACE, net) for player in players)
-    if any(NET_PLACE in player for player in players):
+    has_place = any(NET_PLACE in player for player in players)
+    if net and not has_place:
+        raise UserError(f"--net: no player has {NET_PLACE} in it")
+    if has_place and not net:
         raise UserError("these players need a net; give its file with --net FILE.safetensors")
-    return tuple(players)
+    return tuple(player.replace(NET_PLACE, net) for player in players)

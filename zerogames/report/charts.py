@@ -47,17 +47,16 @@ class LineChart:
     from_zero: bool = False
     y_format: Callable[[float], str] = lambda value: f"{value:g}"
     y_range: tuple[float, float] | None = None
-    width: int = WIDTH
     height: int = HEIGHT
 
     def svg(self) -> str:
         """The whole chart, or a note that there is nothing to draw yet."""
         shown = [one for one in self.series if one.points]
-        nothing = _text(self.width / 2, self.height / 2, "nothing measured yet", "middle")
+        nothing = _text(WIDTH / 2, self.height / 2, "nothing measured yet", "middle")
         parts = self._draw(shown) if shown else [nothing]
         title = html.escape(self.title)
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" '
             f'role="img" aria-label="{title}"><text class="title" x="{_LEFT}" y="16">{title}'
             f"</text>{''.join(parts)}</svg>"
         )
@@ -80,7 +79,7 @@ class LineChart:
         y_low, y_high = min(y_ticks[0], limits[0]), max(y_ticks[-1], limits[1])
         xs = [x for one in shown for x, _ in one.points]
         x_low, x_high = min(xs), max(max(xs), min(xs) + 1e-9)
-        right, bottom = self.width - _RIGHT, self.height - _BOTTOM
+        right, bottom = WIDTH - _RIGHT, self.height - _BOTTOM
 
         def place(point: Point) -> tuple[float, float]:
             x, y = point

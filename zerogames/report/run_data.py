@@ -70,20 +70,16 @@ def number(line: Line, key: str) -> float | None:
 def sample_games(run: RunData, count: int, problems: list[str]) -> list[tuple[Path, GameRecord]]:
     """Games spread over the run, one of a shard each; the newest last."""
     chosen: list[tuple[Path, GameRecord]] = []
-    shards = list(run.shards)
-    if not shards or count < 1:
-        return chosen
-    last = len(shards) - 1
-    wanted = sorted({round(index * last / max(1, count - 1)) for index in range(count)})
-    for index in wanted if count > 1 else [last]:
+    places = np.linspace(len(run.shards) - 1, 0, count if run.shards else 0)
+    for shard in [run.shards[index] for index in sorted(set(places.round().astype(int)))]:
         try:
-            records = read_shard(shards[index])
+            records = read_shard(shard)
         except UserError as error:
             problems.append(str(error))
             continue
         played = [one for one in records if one.game == run.game.spec.identity and len(one.actions)]
         if played:
-            chosen.append((shards[index], next(filter(_has_values, played), played[0])))
+            chosen.append((shard, next(filter(_has_values, played), played[0])))
     return chosen
 
 

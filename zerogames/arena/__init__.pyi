@@ -1,0 +1,16 @@
+from zerogames.arena.bradley_terry import Rating as Rating
+from zerogames.arena.bradley_terry import estimate_ratings as estimate_ratings
+from zerogames.arena.bradley_terry import fit_bradley_terry as fit_bradley_terry
+from zerogames.arena.davidson import fit_davidson as fit_davidson
+from zerogames.arena.elo import EloEstimate as EloEstimate
+from zerogames.arena.elo import elo_of_score as elo_of_score
+from zerogames.arena.elo import estimate_elo as estimate_elo
+from zerogames.arena.elo import estimate_tally as estimate_tally
+from zerogames.arena.elo import score_of_elo as score_of_elo
+from zerogames.arena.elo import win_rate as win_rate
+from zerogames.arena.results import Outcome as Outcome
+from zerogames.arena.results import Pentanomial as Pentanomial
+from zerogames.arena.results import Tally as Tally
+from zerogames.arena.results import Wdl as Wdl
+from zerogames.arena.results import tally as tally
+from zerogames.arena.sprt import Sprt as Sprt
