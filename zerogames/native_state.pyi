@@ -3,42 +3,22 @@
 A plugin's `_native.pyi` derives its state's class from this one and adds what is its own.
 """
 
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.data.record_samples import RecordColumns
-from zerogames.search.pool import Pool as _Pool
-from zerogames.search.pool import PoolGames
-from zerogames.search.rollouts import Rollouts as _Rollouts
-from zerogames.search.search import Search as _Search
-from zerogames.search.settings import PoolSettings, SearchSettings
+from zerogames.search import Pool as _Pool
+from zerogames.search import Rollouts as _Rollouts
+from zerogames.search import Search as _Search
 
 class BoundGame:
     """What `zerogames::bind_play` adds."""
 
-    @staticmethod
-    def Search(
-        state: BoundGame,
-        settings: SearchSettings,
-        *,
-        encoding: str,
-        seed: int = 0,
-        needs_observation: bool = True,
-    ) -> _Search: ...
-    @staticmethod
-    def Pool(
-        initial: BoundGame,
-        search: SearchSettings,
-        settings: PoolSettings,
-        games: PoolGames,
-        *,
-        encoding: str,
-        needs_observation: bool = True,
-    ) -> _Pool: ...
-    @staticmethod
-    def Rollouts(state: BoundGame, *, seed: int = 0) -> _Rollouts: ...
+    Search: ClassVar[type[_Search]]
+    Pool: ClassVar[type[_Pool]]
+    Rollouts: ClassVar[type[_Rollouts]]
 
 class NativeState(BoundGame):
     """What `zerogames::bind_state` and `zerogames::bind_play` give a state: see `State`."""

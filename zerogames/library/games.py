@@ -12,7 +12,7 @@ from zerogames.search.settings import PoolSettings, SearchSettings, search_prese
 
 if TYPE_CHECKING:
     from zerogames.data.record import GameRecord
-    from zerogames.search.pool import Pool
+    from zerogames.search import Pool
 
 
 def play_games(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from zerogames.data.record import VALUE_COLUMNS, GameRecord, SearchColumns
 from zerogames.game import Game, State
-from zerogames.search.pool import Pool
+from zerogames.search._search import Pool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

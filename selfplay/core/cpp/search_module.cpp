@@ -14,6 +14,8 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
   nb::class_<PythonGame> game(m, "PythonGame");
   game.def(nb::init<nb::object, int>(), nb::arg("state"), nb::arg("action_size"));
   bind_play(game);
+  // Every native game has classes of its own with the same members; these stand for all of them.
+  for (const char* name : {"Search", "Pool", "Rollouts"}) m.attr(name) = game.attr(name);
 
   m.def("search_defaults", [] { return detail::write_search_settings({}); });
   m.def("pool_defaults", [] { return detail::write_pool_settings({}); });

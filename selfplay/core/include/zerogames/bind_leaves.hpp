@@ -115,4 +115,14 @@ inline NetOutputs read_net_outputs(nb::handle policy_logits, nb::handle wdl, nb:
           moves_left.is_none() ? nullptr : require_floats(moves_left, "moves_left", rows), columns};
 }
 
+// The documentation of the members that a search and a pool have in common.
+constexpr const char* kApplyDoc =
+    "Complete the oldest batch: `[B, A]` logits, `[B, 3]` probabilities, `[B]` plies left.";
+constexpr const char* kDoneDoc = "Whether there is nothing left to search, and no batch waits.";
+constexpr const char* kTreeBytesDoc = "Memory set aside for the trees.";
+constexpr const char* kCacheHitsDoc = "Leaves found in the evaluation cache.";
+constexpr const char* kCacheMissesDoc = "Leaves not found there.";
+constexpr const char* kNetVersionDoc =
+    "Part of the cache's key, and noted in games that begin: change it with the net.";
+
 }  // namespace zerogames::detail

@@ -1,6 +1,6 @@
 #pragma once
 
-// Python's view of pool.hpp; zerogames/search/pool.py says what it promises.
+// Python's view of pool.hpp; zerogames/search/_search.pyi has its types.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -94,6 +94,16 @@ struct BoundPool : OneThread {
   LeafPlanes<G> planes;
 };
 
+constexpr const char* kPoolDoc = R"(Many games in step, one leaf each per batch.
+
+It is done when all `num_games` were played. One thread at a time may use it, but any thread may
+read its numbers.)";
+constexpr const char* kPoolCollectDoc =
+    R"(Run every game to its next leaf; their planes `[B, P, H, W]`, B <= `capacity`.
+
+The array is a view of a buffer that is used again, or of `out`. Games that end give no leaf in that
+call, so B may be 0 while the pool is not done.)";
+
 /// The numbers of a pool may be read by any thread at any time; all else is for one at a time.
 template <Game G>
 void bind_pool(nb::handle state_class) {
@@ -101,35 +111,49 @@ void bind_pool(nb::handle state_class) {
   const auto count = [](auto get) {
     return [get](Self& self) { return static_cast<std::uint64_t>(get(self.pool)); };
   };
-  nb::class_<Self>(state_class, "Pool")
+  nb::class_<Self>(state_class, "Pool", kPoolDoc)
       .def(nb::init<const G&, nb::handle, nb::handle, nb::handle, std::string_view, bool>(),
            nb::arg("initial"), nb::arg("search"), nb::arg("settings"), nb::arg("games"),
            nb::kw_only(), nb::arg("encoding"), nb::arg("needs_observation") = true)
-      .def("collect", one_thread(&Self::collect), nb::arg("out") = nb::none())
+      .def("collect", one_thread(&Self::collect), nb::arg("out") = nb::none(), kPoolCollectDoc)
       .def("apply", one_thread(&Self::apply), nb::arg("policy_logits"), nb::arg("wdl"),
-           nb::arg("moves_left") = nb::none())
-      .def("take_finished", one_thread(&Self::take_finished))
-      .def_prop_ro("done", [](const Self& self) { return self.pool.done(); })
-      .def_prop_ro("capacity", [](const Self& self) { return self.pool.capacity(); })
-      .def_prop_ro("num_simulations", count([](auto& pool) { return pool.num_simulations(); }))
-      .def_prop_ro("num_evaluations", count([](auto& pool) { return pool.num_evaluations(); }))
-      .def_prop_ro("num_moves", count([](auto& pool) { return pool.num_moves(); }))
-      .def_prop_ro("num_games", count([](auto& pool) { return pool.num_games(); }))
-      .def_prop_ro("num_never_resign", count([](auto& pool) { return pool.num_never_resign(); }))
-      .def_prop_ro("num_would_resign", count([](auto& pool) { return pool.num_would_resign(); }))
-      .def_prop_ro("num_wrong_resigns", count([](auto& pool) { return pool.num_wrong_resigns(); }))
-      .def_prop_ro("cache_hits", count([](auto& pool) { return pool.context().cache.hits(); }))
-      .def_prop_ro("cache_misses", count([](auto& pool) { return pool.context().cache.misses(); }))
-      .def_prop_ro("tree_bytes", count([](auto& pool) { return pool.tree_bytes(); }))
+           nb::arg("moves_left") = nb::none(), kApplyDoc)
+      .def("take_finished", one_thread(&Self::take_finished),
+           "The columns of the games that ended since the last call; see "
+           "`zerogames.search.take_finished`.")
+      .def_prop_ro(
+          "done", [](const Self& self) { return self.pool.done(); }, kDoneDoc)
+      .def_prop_ro(
+          "capacity", [](const Self& self) { return self.pool.capacity(); }, "Parallel games.")
+      .def_prop_ro("num_simulations", count([](auto& pool) { return pool.num_simulations(); }),
+                   "Visits of root children, summed over moves.")
+      .def_prop_ro("num_evaluations", count([](auto& pool) { return pool.num_evaluations(); }),
+                   "Rows that were given out.")
+      .def_prop_ro("num_moves", count([](auto& pool) { return pool.num_moves(); }),
+                   "Moves played after the random ones.")
+      .def_prop_ro("num_games", count([](auto& pool) { return pool.num_games(); }), "Games ended.")
+      .def_prop_ro("num_never_resign", count([](auto& pool) { return pool.num_never_resign(); }),
+                   "Games ended that were not allowed to resign.")
+      .def_prop_ro("num_would_resign", count([](auto& pool) { return pool.num_would_resign(); }),
+                   "Those among them in which a player wanted to.")
+      .def_prop_ro("num_wrong_resigns", count([](auto& pool) { return pool.num_wrong_resigns(); }),
+                   "Those among these that this player did not lose.")
+      .def_prop_ro("cache_hits", count([](auto& pool) { return pool.context().cache.hits(); }),
+                   kCacheHitsDoc)
+      .def_prop_ro("cache_misses", count([](auto& pool) { return pool.context().cache.misses(); }),
+                   kCacheMissesDoc)
+      .def_prop_ro("tree_bytes", count([](auto& pool) { return pool.tree_bytes(); }), kTreeBytesDoc)
       .def_prop_rw(
           "net_version", count([](auto& pool) { return pool.context().net_version; }),
-          [](Self& self, std::uint64_t version) { self.pool.context().net_version = version; })
+          [](Self& self, std::uint64_t version) { self.pool.context().net_version = version; },
+          kNetVersionDoc)
       .def_prop_rw(
           "resign_value", [](Self& self) { return self.pool.settings().resign_value; },
           [](Self& self, double value) {
             if (!(value >= -1 && value <= 0)) throw Error("resign_value must be -1 to 0");
             self.pool.settings().resign_value = value;
-          });
+          },
+          "See `PoolSettings`; may be changed as false resignations are counted.");
 }
 
 }  // namespace zerogames::detail

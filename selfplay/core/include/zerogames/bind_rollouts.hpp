@@ -1,6 +1,6 @@
 #pragma once
 
-// Python's view of rollouts.hpp; zerogames/search/rollouts.py says what it promises.
+// Python's view of rollouts.hpp; zerogames/search/_search.pyi has its types.
 
 #include "zerogames/bind_exclusive.hpp"
 #include "zerogames/bind_leaves.hpp"
@@ -25,18 +25,25 @@ void bind_rollouts(nb::handle state_class) {
       return to_array(values);
     });
   };
-  nb::class_<Self>(state_class, "Rollouts")
+  nb::class_<Self>(
+      state_class, "Rollouts",
+      "One position and its tree; L is its number of legal moves. Deterministic for a seed.")
       .def(nb::init<const G&, std::uint64_t>(), nb::arg("state"), nb::kw_only(),
            nb::arg("seed") = 0)
       .def("run",
            one_thread([](Self& self, int count) { without_gil<G>([&] { self.run(count); }); }),
-           nb::arg("count"))
-      .def_prop_ro("actions", column([](const auto& child) { return child.action; }))
+           nb::arg("count"),
+           "Add rollouts; none where the game is over. The GIL is released for native games.")
+      .def_prop_ro("actions", column([](const auto& child) { return child.action; }),
+                   "`[L]`, ascending.")
       .def_prop_ro("visits", column([](const auto& child) {
                      return static_cast<std::int32_t>(child.visits);
-                   }))
-      .def_prop_ro("values", column([](const auto& child) { return child.value; }))
-      .def_prop_ro("total", one_thread([](const Self& self) { return self.total(); }));
+                   }),
+                   "`[L]` visits of each move.")
+      .def_prop_ro("values", column([](const auto& child) { return child.value; }),
+                   "`[L]` means in the view of the player to move; 0 for an unvisited move.")
+      .def_prop_ro("total", one_thread([](const Self& self) { return self.total(); }),
+                   "Rollouts so far.");
 }
 
 }  // namespace zerogames::detail
