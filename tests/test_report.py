@@ -12,7 +12,7 @@ from zerogames.cli import main
 from zerogames.data.record import GameRecord
 from zerogames.data.shard import write_shard
 from zerogames.report.charts import LineChart, Series, nice_ticks
-from zerogames.runs.folder import open_run
+from zerogames.runs.folder import RunFolder
 
 
 def metric(step: int) -> dict[str, float]:
@@ -48,7 +48,7 @@ def run(tmp_path: Path) -> Path:
     (folder / "shards").mkdir(parents=True)
     settings = {"net": "res_3x3_1x8", "seed": 5}
     (tmp_path / "begun").mkdir()
-    with open_run(tmp_path / "begun", kind="train", game="connect4", settings=settings) as begun:
+    with RunFolder(tmp_path / "begun", kind="train", game="connect4", settings=settings) as begun:
         begun.begin()
     (tmp_path / "begun" / "run.json").rename(folder / "run.json")
     lines = "".join(json.dumps(metric(step)) + "\n" for step in range(1, 6))

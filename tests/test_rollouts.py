@@ -11,7 +11,7 @@ from zerogames.arena.mcts_player import MctsPlayer
 from zerogames.arena.players import MoveLimits, Position
 from zerogames.arena.time_control import TimeControl
 from zerogames.game import State
-from zerogames.search.rollouts import new_rollouts
+from zerogames.search import new_rollouts
 
 GAME = zerogames.get_game("connect4")
 

@@ -56,16 +56,12 @@ def _check_finite(settings: Any, prefix: str) -> None:
 
 def to_table(settings: Any) -> dict[str, Any]:
     """The settings as nested tables of plain values, for TOML and JSON."""
-    table: dict[str, Any] = {}
-    for field in dataclasses.fields(settings):
-        value = getattr(settings, field.name)
-        if dataclasses.is_dataclass(value):
-            table[field.name] = to_table(value)
-        elif isinstance(value, Path):
-            table[field.name] = str(value)
-        elif value is not None:
-            table[field.name] = value
-    return table
+
+    def plain(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+        given = [(name, value) for name, value in fields if value is not None]
+        return {name: str(value) if isinstance(value, Path) else value for name, value in given}
+
+    return dataclasses.asdict(settings, dict_factory=plain)
 
 
 def _check_keys(kind: Any, given: dict[str, Any], prefix: str) -> None:

@@ -9,13 +9,9 @@ from pathlib import Path
 def import_on_use(
     package: str, file: str
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """Make `__getattr__`, `__dir__` and `__all__` of a package from its stub `__init__.pyi`.
+    """Make `__getattr__`, `__dir__` and `__all__` of a package from the stub beside its `__file__`.
 
     The stub lists the public names for type checkers and for us: `from module import name as name`.
-
-    Args:
-        package: The package's name.
-        file: Its `__file__`; the stub lies beside it.
     """
     stub = ast.parse(Path(file).with_suffix(".pyi").read_bytes())
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]

@@ -3,7 +3,7 @@
 A plugin's `_native.pyi` derives its state's class from this one and adds what is its own.
 """
 
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,3 +47,10 @@ class NativeState(BoundGame):
     def replay_samples(self, encoding: str, game: RecordColumns) -> list[bytes]: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, memo: object) -> Self: ...
+
+class NativeChunk(Protocol):
+    """What the class of a file's records has that `zerogames.data.chunk_game` reads."""
+
+    def key(self, number: int) -> int: ...
+    def num_positions(self, number: int) -> int: ...
+    def result(self, number: int) -> float: ...

@@ -1,6 +1,5 @@
 """Finding games: every installed package may offer some through the group `zerogames.games`."""
 
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
@@ -9,16 +8,6 @@ from zerogames.game import Game, GamePlugin
 from zerogames.identity import parse_options, split_identity
 
 GROUP = "zerogames.games"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PluginPackage:
-    """The installed package that offers a plugin."""
-
-    distribution: str
-    version: str
-    target: str
-    """Import path, e.g. `zerogames_chess:game`."""
 
 
 @cache
@@ -54,15 +43,10 @@ def all_plugins() -> list[GamePlugin]:
     return [get_plugin(name) for name in game_names()]
 
 
-def plugin_package(name: str) -> PluginPackage:
-    """Return the package that offers the game called `name`."""
+def plugin_package(name: str) -> tuple[str, str]:
+    """Return the package that offers a game, with its version, and the module of the plugin."""
     point = _entry_points()[name]
-    found = point.dist
-    return PluginPackage(
-        distribution=found.name if found else "?",
-        version=found.version if found else "?",
-        target=point.value,
-    )
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "?", point.module
 
 
 @cache

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zerogames.game import Symmetry
 
@@ -13,18 +12,13 @@ def square_symmetries(size: int, *, num_other_actions: int = 0) -> Sequence[Symm
 
     `num_other_actions` (a pass) follow the board's actions and stay where they are.
     """
-    cells = np.arange(size * size, dtype=np.int32).reshape(size, size)
-    others = np.arange(size * size, size * size + num_other_actions, dtype=np.int32)
-
-    def symmetry(name: str, board: NDArray[np.int32]) -> Symmetry:
-        flat = np.ascontiguousarray(board).ravel()
-        return Symmetry(name, flat, np.concatenate([flat, others]))
-
-    turned = [np.rot90(cells, turns) for turns in range(4)]
-    names = ("identity", "rotate90", "rotate180", "rotate270")
-    rotations = [symmetry(name, board) for name, board in zip(names, turned, strict=True)]
-    names = ("mirror", "transpose", "flip", "antitranspose")
-    reflections = [
-        symmetry(name, board[:, ::-1]) for name, board in zip(names, turned, strict=True)
+    actions = np.arange(size * size + num_other_actions, dtype=np.int32)
+    board, others = actions[: size * size].reshape(size, size), actions[size * size :]
+    turned = [np.rot90(board, turns) for turns in range(4)]
+    cells = [one.flatten() for one in (*turned, *(one[:, ::-1] for one in turned))]
+    rotations = ("identity", "rotate90", "rotate180", "rotate270")
+    reflections = ("mirror", "transpose", "flip", "antitranspose")
+    return [
+        Symmetry(name, one, np.concatenate([one, others]))
+        for name, one in zip((*rotations, *reflections), cells, strict=True)
     ]
-    return (*rotations, *reflections)

@@ -15,7 +15,7 @@ from zerogames.game import Game
 from zerogames.registry import get_game
 from zerogames.runs.disk import name_disk_errors
 from zerogames.runs.display import Display
-from zerogames.runs.folder import RunFolder, RunPaths, open_run
+from zerogames.runs.folder import RunFolder, RunPaths
 from zerogames.runs.game_files import compact_journals
 from zerogames.runs.net_source import find_net
 from zerogames.runs.signals import hold_back_ctrl_c
@@ -57,7 +57,7 @@ def run_selfplay(
     table = to_table(settings)
     with (
         name_disk_errors(settings.folder),
-        open_run(settings.folder, kind=KIND, game=game.spec.identity, settings=table) as run,
+        RunFolder(settings.folder, kind=KIND, game=game.spec.identity, settings=table) as run,
     ):
         check_players(settings)
         net, about_net = _provide_net(run.paths, settings, game)

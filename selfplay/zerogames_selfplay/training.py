@@ -11,7 +11,7 @@ from zerogames.game import Game
 from zerogames.registry import get_game
 from zerogames.runs.disk import name_disk_errors
 from zerogames.runs.display import Display
-from zerogames.runs.folder import RunFolder, RunPaths, open_run
+from zerogames.runs.folder import RunFolder, RunPaths
 from zerogames.runs.game_files import compact_journals
 from zerogames_selfplay.loop.backend import Backend, open_local_backend
 from zerogames_selfplay.loop.rating import rating_anchors
@@ -52,7 +52,7 @@ def run_training(
     table = to_table(settings)
     with (
         name_disk_errors(settings.folder),
-        open_run(settings.folder, kind=KIND, game=game.spec.identity, settings=table) as folder,
+        RunFolder(settings.folder, kind=KIND, game=game.spec.identity, settings=table) as folder,
         _open_backend(settings, game, folder.paths, stop) as backend,
     ):
         folder.begin()

@@ -19,14 +19,13 @@ from zerogames.runs.folder import (
     SETTINGS_NAME,
     RunFolder,
     SettingsFolder,
-    open_run,
     read_run,
 )
 from zerogames.runs.lock import LOCK_NAME
 
 
 def opened(path: Path, kind: str = "train", game: str = "connect4") -> RunFolder:
-    return open_run(path, kind=kind, game=game, settings={"seed": 7})
+    return RunFolder(path, kind=kind, game=game, settings={"seed": 7})
 
 
 def begun(path: Path, kind: str = "train", game: str = "connect4") -> int:
@@ -116,9 +115,9 @@ def test_settings_must_stay_the_same(tmp_path: Path) -> None:
 HOLD = """
 import sys, time
 from zerogames.errors import UserError
-from zerogames.runs.folder import open_run
+from zerogames.runs.folder import RunFolder
 try:
-    run = open_run(sys.argv[1], kind="train", game="connect4", settings={})
+    run = RunFolder(sys.argv[1], kind="train", game="connect4", settings={})
     run.begin()
 except UserError as error:
     print(error, flush=True)

@@ -8,7 +8,7 @@ import numpy as np
 from zerogames.arena.local_player import LocalPlayer
 from zerogames.arena.players import Choice, MoveLimits, PlayerKind, Position
 from zerogames.errors import UserError
-from zerogames.search.rollouts import new_rollouts
+from zerogames.search import new_rollouts
 
 _ROLLOUTS_PER_CHECK = 32
 """Rollouts between two looks at the clock; one takes from 1 us to several milliseconds."""

@@ -49,7 +49,7 @@ def _table(names: Sequence[str]) -> Table:
     for heading in ("name", "options", "actions", "planes", "kernels", "heads", "from"):
         table.add_column(heading, overflow="fold")
     for name in names:
-        game, plugin, package = get_game(name), get_plugin(name), plugin_package(name)
+        game, plugin = get_game(name), get_plugin(name)
         options = ", ".join(f"{name}={default}" for name, default, _ in _options(plugin)) or "-"
         table.add_row(
             name,
@@ -58,7 +58,7 @@ def _table(names: Sequence[str]) -> Table:
             "x".join(map(str, game.spec.observation_shape)),
             " ".join(["".join(game.patterns), *COMMON_KERNELS]).strip(),
             f"{', '.join(game.heads.policy)}; {', '.join(game.heads.value)}",
-            f"{package.distribution} {package.version}",
+            plugin_package(name)[0],
         )
     return table
 
@@ -85,9 +85,7 @@ def _show(console: Console, game: Game, plugin: GamePlugin) -> None:
     table.add_row("reads", ", ".join(data.readers))
     table.add_row("writes", ", ".join(data.writers))
     table.add_row("longest game", f"{spec.max_plies} plies")
-    package = plugin_package(spec.name)
-    module = package.target.partition(":")[0]
-    table.add_row("from", f"{package.distribution} {package.version} ({module})")
+    table.add_row("from", "{} ({})".format(*plugin_package(spec.name)))
     console.print(table)
     state = game.initial_state()
     console.print(f"start: {game.format_state(state)}", highlight=False, soft_wrap=True)

@@ -2,28 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+if TYPE_CHECKING:
+    from zerogames.native_state import NativeChunk
 
-class NativeChunk(Protocol):
-    """The records of a file; their games are numbered from 0."""
-
-    def key(self, number: int) -> int:
-        """64 bits of the boards of all positions of a game."""
-
-    def num_positions(self, number: int) -> int:
-        """The number of records of a game."""
-
-    def result(self, number: int) -> float:
-        """The result of a game, in the first player's view."""
-
-
-Chunk = TypeVar("Chunk", bound=NativeChunk)
+Chunk = TypeVar("Chunk", bound="NativeChunk")
 
 
 @dataclass(frozen=True, eq=False)
 class ChunkGame(Generic[Chunk]):
-    """Consecutive records of a chunk; the base of a `DataGame`."""
+    """Consecutive records of a chunk, whose games are numbered from 0; base of a `DataGame`."""
 
     name: str
     kind: str

@@ -32,14 +32,9 @@ def convert(
 ) -> Converted:
     """Write all games of a data set to a new folder; broken ones go to the source's problems.
 
-    Every file is whole or absent, whenever the work is interrupted.
-
-    Args:
-        source: The games.
-        target: `shards`, or a format that the game writes, such as `lc0`; one file a game.
-        folder: Where to; must be empty or not there.
-        games_per_shard: Games in one shard.
-        advance: Called with the number of games so far.
+    Every file is whole or absent, whenever the work is interrupted. `target` is `shards`, or a
+    format that the game writes, such as `lc0`, with one file a game. `advance` is called with the
+    number of games so far.
     """
     writers = get_game_data(source.game).writers
     if target != SHARDS and target not in writers:

@@ -22,12 +22,7 @@ def end_columns(game: Game) -> dict[str, slice]:
 
 
 class EndReader:
-    """Reads the ends of records.
-
-    Args:
-        game: The game.
-        numbers: From its plugin.
-    """
+    """Reads the ends of records of a game, whose plugin has the `numbers`."""
 
     def __init__(self, game: Game, numbers: EndNumbers) -> None:
         self._game = game

@@ -4,6 +4,7 @@ A name is a path, or `archive!member`. Nothing is ever extracted to disk, member
 files are passed over, and what unpacks to too much is refused.
 """
 
+import contextlib
 import gzip
 import io
 import lzma
@@ -60,8 +61,9 @@ class DataFile:
             raw = stream.read(max(count, _HEAD_BYTES))
         if raw.startswith(_ZSTD_MAGIC):
             # A block unpacks as a whole, so that the first bytes alone may give nothing.
-            with self.stream() as unpacked:
-                return _read_or_nothing(unpacked, count)
+            with self.stream() as unpacked, contextlib.suppress(OSError):
+                return unpacked.read(count)
+            return b""
         if not raw.startswith(_GZIP_MAGIC):
             return raw[:count]
         try:
@@ -120,13 +122,6 @@ class _Gunzip(gzip.GzipFile):
     def close(self) -> None:
         super().close()
         self._raw.close()
-
-
-def _read_or_nothing(stream: IO[bytes], count: int) -> bytes:
-    try:
-        return stream.read(count)
-    except OSError:
-        return b""
 
 
 def _gunzip(name: str, raw: bytes, limit: int) -> bytes:

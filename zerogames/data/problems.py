@@ -18,7 +18,8 @@ class Problems:
         self.on_problem = on_problem
         self._lock = threading.Lock()
         self._named: list[tuple[str, str]] = []
-        self._count = 0
+        self.count = 0
+        """The number of files and games that were skipped."""
 
     def add(self, name: str, reason: str) -> None:
         """Note that the file, member or game `name` was skipped; raise `UserError` with `stop`."""
@@ -26,14 +27,9 @@ class Problems:
         if self.on_problem == "stop":
             raise UserError(f"{name}: {reason} (skip such files with --on-problem skip)")
         with self._lock:
-            self._count += 1
+            self.count += 1
             if len(self._named) < MAX_NAMED:
                 self._named.append((name, reason))
-
-    @property
-    def count(self) -> int:
-        """The number of files and games that were skipped."""
-        return self._count
 
     @property
     def named(self) -> Sequence[tuple[str, str]]:

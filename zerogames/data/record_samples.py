@@ -1,12 +1,13 @@
 """Replaying a recorded game into packed training samples."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zerogames.data.sample import SampleTargets, pack_sample
+from zerogames.data.sample import SAMPLE_HEADER
 from zerogames.errors import UserError
 from zerogames.game import Game, State
 
@@ -68,14 +69,25 @@ def replay_in_python(game: Game, start: State, encoding: str, replay: RecordColu
                     targets = replay.policy_targets[entries]
             if not all(state.is_legal(int(target)) for target in actions):
                 raise UserError(f"the policy at move {ply + 1} is not a policy")
-            wanted = SampleTargets(
-                policy_actions=actions,
-                policy=targets,
-                result=result,
-                search=found,
-                moves_left=plies - ply if replay.is_whole else -1,
-                ply=ply,
-            )
-            samples.append(pack_sample(game, state, encoding, wanted))
+            left = plies - ply if replay.is_whole else -1
+            packed = _pack(game, state, encoding, targets, (*result, *found, left, 1.0, ply))
+            samples.append(packed + actions.astype("<u2").tobytes())
         state = state.play(action)
     return samples
+
+
+def _pack(
+    game: Game,
+    state: State,
+    encoding: str,
+    policy: NDArray[np.float32],
+    numbers: Sequence[float],
+) -> bytes:
+    """A sample without the actions of its policy; `numbers` are those at the header's end."""
+    planes, actions = state.observe(encoding), game.spec.action_size
+    cells = planes.shape[1] * planes.shape[2]
+    header = SAMPLE_HEADER.pack(cells, actions, 0, 0, len(planes), len(policy), *numbers)
+    legal = np.zeros((actions + 63) // 64 * 64, np.uint8)
+    legal[state.legal_actions()] = 1
+    bits = np.packbits(legal, bitorder="little").tobytes()
+    return header + bits + planes.tobytes() + policy.astype("<f4").tobytes()

@@ -15,6 +15,7 @@ SCHEMA_VERSION = 1
 
 _T = TypeVar("_T", bound=np.generic)
 _FLOATS = pa.list_(pa.float32())
+_PLAIN = ("game", "start", "seed", "net", "result", "reason")
 SCHEMA = pa.schema(
     [
         pa.field("game", pa.string(), nullable=False),
@@ -109,19 +110,11 @@ def to_records(batch: pa.RecordBatch) -> Iterator[GameRecord]:
         search = None if kinds is None else _search(batch, row)
         if search is not None:
             search.check(len(actions))
-        result = batch["result"][row].as_py()
+        plain = {name: batch[name][row].as_py() for name in _PLAIN}
+        result = plain["result"]
         if result is not None and not -1 <= result <= 1:
             raise UserError(f"result {result} is not between -1 and 1")
-        yield GameRecord(
-            game=batch["game"][row].as_py(),
-            start=batch["start"][row].as_py(),
-            actions=actions,
-            result=result,
-            reason=batch["reason"][row].as_py(),
-            seed=batch["seed"][row].as_py(),
-            net=batch["net"][row].as_py(),
-            search=search,
-        )
+        yield GameRecord(actions=actions, search=search, **plain)
 
 
 def _search(batch: pa.RecordBatch, row: int) -> SearchColumns:

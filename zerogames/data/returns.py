@@ -21,10 +21,8 @@ def lambda_returns(
     search's value stands alone, so that a deliberate mistake does not change the targets of the
     moves before it.
 
-    Args:
-        search: The search's results at each ply.
-        last_result: The result of the game, in the view of the player of the last ply.
-        lambda_: 0 gives the search's values, 1 the result unless an exploratory move follows.
+    `last_result` is the game's, in the view of the player of the last ply. A lambda of 0 gives the
+    search's values, 1 the result unless an exploratory move follows.
     """
     best_q, best_d = search.values["best_q"].tolist(), search.values["best_d"].tolist()
     gap = search.values["best_q"] - search.values["played_q"]

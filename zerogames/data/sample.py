@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerogames.data import _samples
-from zerogames.game import Game, State, Symmetry
+from zerogames.game import Game, Symmetry
 
 SAMPLE_HEADER = struct.Struct("<6H7f")
-"""The layout of `SampleHeader` in `zerogames/sample.hpp`."""
+"""The layout of `SampleHeader` in `zerogames/sample.hpp`; its last seven numbers are q and d (win
+minus loss, and draw) of the result and of the search, plies left, weight, plies played before."""
 _NO_SYMMETRY = np.empty(0, np.uint8)
 
 
@@ -102,53 +103,3 @@ def unpack(
     """
     _samples.unpack_samples(samples, out, symmetries, chosen)
     return out[: len(samples)]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SampleTargets:
-    """What a net should say about a position, in the side to move's view."""
-
-    policy_actions: NDArray[np.int32]
-    """Legal actions with a target."""
-    policy: NDArray[np.float32]
-    """Their probabilities, summing to 1."""
-    result: tuple[float, float]
-    """q and d, which are win minus loss, and draw, as the game ended."""
-    search: tuple[float, float]
-    """q and d as the search saw them."""
-    moves_left: float
-    """Plies to the end, -1 if unknown."""
-    weight: float = 1.0
-    """The weight of the sample."""
-    ply: float = -1
-    """The number of moves played before, -1 if unknown."""
-
-
-def pack_sample(game: Game, state: State, encoding: str, targets: SampleTargets) -> bytes:
-    """Pack one position of any game; native games have a faster way for whole games."""
-    planes = state.observe(encoding)
-    actions = game.spec.action_size
-    legal = np.zeros((actions + 63) // 64 * 64, np.uint8)
-    legal[state.legal_actions()] = 1
-    header = SAMPLE_HEADER.pack(
-        planes.shape[1] * planes.shape[2],
-        actions,
-        0,
-        0,
-        planes.shape[0],
-        len(targets.policy),
-        *targets.result,
-        *targets.search,
-        targets.moves_left,
-        targets.weight,
-        targets.ply,
-    )
-    return b"".join(
-        (
-            header,
-            np.packbits(legal, bitorder="little").tobytes(),
-            planes.tobytes(),
-            targets.policy.astype("<f4").tobytes(),
-            targets.policy_actions.astype("<u2").tobytes(),
-        )
-    )

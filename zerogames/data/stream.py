@@ -171,6 +171,14 @@ class SampleStream:
         """Samples block by block, in the order of the blocks, read ahead by the workers."""
         ahead = deque[Future[list[bytes]]]()
         epoch, found = 0, False
+
+        def finish(allowed: int) -> Iterator[list[bytes]]:
+            nonlocal found
+            while len(ahead) > allowed:
+                samples = ahead.popleft().result()
+                found = found or bool(samples)
+                yield samples
+
         try:
             while self.options.epochs is None or epoch < self.options.epochs:
                 order = (
@@ -180,21 +188,15 @@ class SampleStream:
                 )
                 for piece in self.source.pieces(order):
                     ahead.append(pool.submit(self._read, piece, epoch))
-                    while len(ahead) > 2 * self.options.workers:
-                        samples = ahead.popleft().result()
-                        found = found or bool(samples)
-                        yield samples
+                    yield from finish(2 * self.options.workers)
                     if self._stop.is_set():
                         return
                 while ahead and not found:  # an endless stream of nothing must end
-                    samples = ahead.popleft().result()
-                    found = bool(samples)
-                    yield samples
+                    yield from finish(len(ahead) - 1)
                 if not found:
                     raise UserError(self._nothing())
                 epoch += 1
-            while ahead:
-                yield ahead.popleft().result()
+            yield from finish(0)
         finally:
             for future in ahead:
                 future.cancel()

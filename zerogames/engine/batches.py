@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from zerogames.evaluate import Evaluation, Evaluator, OverlappingEvaluator
 from zerogames.search import Search
 
+_Start = Callable[[NDArray[np.float32]], Callable[[], Evaluation]]
+"""Begins to evaluate planes; what it returns waits for the evaluation."""
+
 
 @dataclass(frozen=True)
 class _Batch:
@@ -34,16 +37,14 @@ class LeafBatches:
         """`shape` is that of one position's planes, `max_leaves` counts all batches together."""
         self._search = search
         self._max_leaves = max_leaves
-        self._evaluator = evaluator
         self._batches: deque[_Batch] = deque()
-        # With one thread nothing would compute the second batch.
-        self._overlaps = evaluator.capabilities.threads > 1 and isinstance(
-            evaluator, OverlappingEvaluator
-        )
         self._buffers: list[NDArray[np.float32] | None] = [None]  # One batch: the search's own.
-        if self._overlaps:
-            rows = self._share(max_leaves)
+        self._start: _Start = lambda planes: partial(evaluator.evaluate, planes)
+        # With one thread nothing would compute the second batch.
+        if evaluator.capabilities.threads > 1 and isinstance(evaluator, OverlappingEvaluator):
+            rows = -(-max_leaves // 2)
             self._buffers = [np.empty((rows, *shape), np.float32) for _ in range(2)]
+            self._start = evaluator.start
         self.evaluations = 0
         """Positions sent to the evaluator."""
         self.batch_s = 0.0
@@ -74,17 +75,10 @@ class LeafBatches:
         while self._batches:
             self.apply()
 
-    def _start(self, planes: NDArray[np.float32]) -> Callable[[], Evaluation]:
-        if self._overlaps and isinstance(self._evaluator, OverlappingEvaluator):
-            return self._evaluator.start(planes)
-        return partial(self._evaluator.evaluate, planes)
-
-    def _share(self, rows: int) -> int:
-        return -(-rows // len(self._buffers))
-
     def _size(self, left_s: float | None) -> int:
         # Leaves chosen together know less of each other, which matters most in a young tree.
-        rows = self._share(min(self._max_leaves, self._search.simulations // 4 + 1))
+        rows = min(self._max_leaves, self._search.simulations // 4 + 1)
+        rows = -(-rows // len(self._buffers))
         if left_s is not None and self._row_s > 0:
             rows = min(rows, int(left_s / (2 * self._row_s)))
         return max(1, rows)

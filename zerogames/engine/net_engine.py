@@ -64,13 +64,9 @@ class NetEngine:
         *,
         net: NetSpec | None = None,
     ) -> None:
-        """Make an engine with an evaluator that is open.
+        """Make an engine with an evaluator that is open; its own settings are not looked at again.
 
-        Args:
-            game: The game that is played.
-            evaluator: Evaluates the positions; its own settings are not looked at again.
-            settings: The batch, the search, the seed and the overhead of the clock.
-            net: The architecture, which may decide what moves the game finds sensible.
+        `net` is the architecture, which may decide what moves the game finds sensible.
         """
         self.game = game
         self.evaluator = evaluator
@@ -91,13 +87,10 @@ class NetEngine:
         net: str | Path | None = None,
         settings: EngineSettings | None = None,
     ) -> Self:
-        """Load a net.
+        """Load a net for a game or its identity, such as `go:size=9`.
 
-        Args:
-            game: The game or its identity, such as `go:size=9`.
-            net: A file, `shipped`, `newest` or the name of an architecture, as `find_net` takes
-                it; by default the newest net of the runs here, else the shipped one.
-            settings: How it evaluates and searches.
+        The net is a file, `shipped`, `newest` or the name of an architecture, as `find_net` takes
+        it; by default the newest net of the runs here, else the shipped one.
         """
         game = get_game(game) if isinstance(game, str) else game
         settings = settings or EngineSettings()

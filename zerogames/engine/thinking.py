@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from zerogames.engine.batches import LeafBatches
 from zerogames.engine.limits import ThinkLimits
@@ -19,15 +19,12 @@ _IDLE_S = 0.002
 
 @dataclass(frozen=True, kw_only=True)
 class ThinkSignals:
-    """How other threads reach a running search, and how it reports."""
+    """How other threads reach a running search, and how it reports: see `NetEngine.think`."""
 
-    stop: threading.Event = field(default_factory=threading.Event)
-    """Ends the search."""
-    ponder_hit: threading.Event = field(default_factory=threading.Event)
-    """Starts the limits of a search that ponders."""
-    on_info: Callable[[Thought], None] | None = None
-    """Called by the searching thread, at most every `info_interval_s`."""
-    info_interval_s: float = 0.5
+    stop: threading.Event
+    ponder_hit: threading.Event
+    on_info: Callable[[Thought], None] | None
+    info_interval_s: float
 
 
 def think(

@@ -52,7 +52,7 @@ def play_games(
 
 
 def _records(net: Net, games: "Pool") -> "Iterator[GameRecord]":
-    from zerogames.search.finished import take_finished
+    from zerogames.search import take_finished
 
     while not games.done:
         planes = games.collect()

@@ -10,7 +10,7 @@ import numpy as np
 from zerogames.engine import NetEngine, ThinkLimits
 from zerogames.evaluate import evaluate_states
 from zerogames.game import Game, State, play_actions
-from zerogames.search.rollouts import new_rollouts
+from zerogames.search import new_rollouts
 
 LEVELS = (1, 5, 15, 30, 60, 120, 250, 500, 1000, 2000)
 """Nodes for each move at the levels 1 to 10."""

@@ -27,7 +27,7 @@ from zerogames.pretrain.validation_set import ValidationSet
 from zerogames.registry import get_game
 from zerogames.runs.disk import name_disk_errors
 from zerogames.runs.display import Display
-from zerogames.runs.folder import RunPaths, open_run
+from zerogames.runs.folder import RunFolder, RunPaths
 from zerogames.runs.metrics_log import Events, JsonLines
 from zerogames.runs.net_source import check_resumed_net, find_net
 from zerogames.runs.signals import stop_on_signals
@@ -64,7 +64,7 @@ class PretrainRun:
         for path in settings.data:
             if not path.exists():
                 raise UserError(f"{path}: no such file or folder")
-        self._folder = open_run(
+        self._folder = RunFolder(
             settings.folder, kind=KIND, game=self.game.spec.identity, settings=settings.table()
         )
         self.paths = self._folder.paths

@@ -17,7 +17,6 @@ import json
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,62 +30,51 @@ SETTINGS_NAME = "settings.json"
 NET_NAME = "net.safetensors"
 
 
-@dataclass(frozen=True)
 class RunPaths:
     """The paths of a run's files; they may be sent to other processes."""
 
-    path: Path
-
-    @property
-    def net(self) -> Path:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.net = path / NET_NAME
         """The net that plays now, or the newest one."""
-        return self.path / NET_NAME
-
-    @property
-    def nets(self) -> Path:
+        self.nets = path / "nets"
         """Folder of the nets that played."""
-        return self.path / "nets"
+        self.card = path / "MODEL_CARD.md"
+        """The text that describes the net."""
+        self.shards = path / "shards"
+        """Folder of the records of self-play."""
+        self.set_aside = path / "set-aside"
+        """Folder of the damaged files of records."""
+        self.checkpoints = path / "checkpoints"
+        """Folder of the trainer's states."""
+        self.metrics = path / "metrics.jsonl"
+        """Lines of JSON, one for each report."""
+        self.ratings = path / "ratings.jsonl"
+        """Lines of JSON, one for each rated net."""
 
     def net_at(self, step: int) -> Path:
         """The net that was made after a training step."""
         return self.nets / f"step-{step:08d}.safetensors"
 
-    @property
-    def card(self) -> Path:
-        """The text that describes the net."""
-        return self.path / "MODEL_CARD.md"
-
-    @property
-    def shards(self) -> Path:
-        """Folder of the records of self-play."""
-        return self.path / "shards"
-
-    @property
-    def set_aside(self) -> Path:
-        """Folder of the damaged files of records."""
-        return self.path / "set-aside"
-
-    @property
-    def checkpoints(self) -> Path:
-        """Folder of the trainer's states."""
-        return self.path / "checkpoints"
-
-    @property
-    def metrics(self) -> Path:
-        """Lines of JSON, one for each report."""
-        return self.path / "metrics.jsonl"
-
-    @property
-    def ratings(self) -> Path:
-        """Lines of JSON, one for each rated net."""
-        return self.path / "ratings.jsonl"
-
 
 class RunFolder(LockedFolder):
     """The open folder of a run: locked and checked, but not changed before `begin`."""
 
-    def __init__(self, path: Path, *, kind: str, game: str, settings: Mapping[str, Any]) -> None:
-        """See `open_run`."""
+    def __init__(
+        self, path: str | Path, *, kind: str, game: str, settings: Mapping[str, Any]
+    ) -> None:
+        """Open a folder, which need not exist, to begin or continue a run; `close` unlocks it.
+
+        Args:
+            path: The folder.
+            kind: The command, such as `train`.
+            game: The game's identity, such as `go:size=9`.
+            settings: Tables of plain values (`zerogames.config.to_table`).
+
+        Raises:
+            UserError: for a folder that another process has open, or that holds something else.
+        """
+        path = Path(path)
         super().__init__(path)
         self.paths = RunPaths(path)
         self._session: int | None = None
@@ -123,32 +111,13 @@ class RunFolder(LockedFolder):
         self._session = len(self._sessions)
 
 
-def open_run(path: str | Path, *, kind: str, game: str, settings: Mapping[str, Any]) -> RunFolder:
-    """Open a run's folder to begin or continue it; it is locked until it is closed.
-
-    Nothing is written before `RunFolder.begin`.
-
-    Args:
-        path: The folder; it need not exist.
-        kind: The command, such as `train`.
-        game: The game's identity, such as `go:size=9`.
-        settings: Tables of plain values (`zerogames.config.to_table`).
-
-    Raises:
-        UserError: for a folder that another process has open, or that holds something else.
-    """
-    return RunFolder(Path(path), kind=kind, game=game, settings=settings)
-
-
 class SettingsFolder(LockedFolder):
     """A folder whose sessions all have the same settings, kept in `settings.json`."""
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
-        """Lock a folder and compare its settings; nothing is written before `begin`.
+        """Lock a folder, which need not exist; nothing is written before `begin`.
 
-        Args:
-            path: The folder; it need not exist.
-            settings: Everything that decides what is made, not how fast it is made.
+        `settings` are everything that decides what is made, not how fast it is made.
         """
         super().__init__(path)
         self._text = json.dumps(settings, indent=1, sort_keys=True, default=str)
@@ -181,12 +150,8 @@ def default_folder(game: str, kind: str) -> Path:
 def read_run(path: Path, kind: str | None = None) -> dict[str, Any] | None:
     """The `run.json` of a folder, or None if there is none; needs no lock.
 
-    Args:
-        path: The folder.
-        kind: The command that must have made it; then `run.json` must be complete, too.
-
-    Raises:
-        UserError: for a damaged file, or the folder of another command.
+    With `kind`, the command that must have made it, `run.json` must be complete, too. Raises
+    `UserError` for a damaged file, or the folder of another command.
     """
     file = path / RUN_NAME
     table = read_table(file)

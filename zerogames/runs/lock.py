@@ -13,7 +13,7 @@ from typing import Self
 
 from zerogames.atomic import write_text_atomically
 from zerogames.errors import UserError
-from zerogames.runs.disk import disk_error
+from zerogames.runs.disk import name_disk_errors
 
 LOCK_NAME = ".lock"
 
@@ -33,17 +33,16 @@ class LockedFolder:
         self._new_folders = [one for one in (path, *path.parents) if not one.exists()]
         self._descriptor: int | None = None
         try:
-            self._descriptor = _lock(path)
-        except OSError as error:
+            with name_disk_errors(path):
+                self._descriptor = _lock(path)
+        except UserError:
             self._remove_new_folders()
-            raise disk_error(error, path) from None
+            raise
 
     def accept(self, name: str, text: str) -> None:
         """Write the file that says what the folder is for."""
-        try:
+        with name_disk_errors(self.path):
             write_text_atomically(self.path / name, text)
-        except OSError as error:
-            raise disk_error(error, self.path) from None
         self._new_folders = []
 
     @contextlib.contextmanager

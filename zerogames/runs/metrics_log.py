@@ -34,9 +34,8 @@ class JsonLines:
 def read_lines(path: Path, problems: list[str] | None = None) -> list[dict[str, Any]]:
     """All whole lines of a file; none if it is missing.
 
-    Args:
-        path: The file. A last line that is being written, or was cut off, does not count.
-        problems: Takes a sentence for each other line that is not a JSON object.
+    A last line that is being written, or was cut off, does not count. `problems` takes a sentence
+    for each other line that is not a JSON object.
     """
     try:
         texts = path.read_text(encoding="utf-8", errors="replace").splitlines()

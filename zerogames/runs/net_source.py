@@ -23,7 +23,7 @@ from zerogames.atomic import write_bytes_atomically
 from zerogames.cache import cached_file
 from zerogames.errors import UserError
 from zerogames.game import Game
-from zerogames.nets.foreign import net_suffixes, resolve_net
+from zerogames.nets.foreign import OWN_SUFFIX, net_suffixes, resolve_net
 from zerogames.nets.net_info import NetInfo, read_net_info
 from zerogames.registry import get_game
 from zerogames.runs.folder import NET_NAME
@@ -57,11 +57,7 @@ class NetSource:
         return str(self.path) if self.origin == "file" else f"{self.path} ({self.origin})"
 
     def load(self, *, seed: int = 0) -> "tuple[Model, NetInfo]":
-        """The net and what its file says, or would say.
-
-        Args:
-            seed: Decides the weights of a new net.
-        """
+        """The net and what its file says, or would say; `seed` decides a new net's weights."""
         from zerogames.nets import build_model, load_net
         from zerogames.nets.file import describe_net
 
@@ -93,19 +89,15 @@ class NetSource:
 def find_net(text: str | Path | None, game: Game | None = None, *, runs: Path = RUNS) -> NetSource:
     """Find the net that a user named.
 
-    Args:
-        text: A name, a file, `shipped`, `newest`, or nothing; see the module.
-        game: The game; needed by all forms but a file. For a file it may be another board size.
-        runs: The folder of the runs.
-
-    Raises:
-        UserError: if there is no such net, or one of our files is for another game.
+    `text` is a name, a file, `shipped`, `newest`, or nothing; see the module. All forms but a file
+    need the game; for a file it may be another board size. Raises `UserError` if there is no such
+    net, or one of our files is for another game.
     """
     given = str(text) if text else ""
     if given in ("", SHIPPED, NEWEST):
         if game is None:
             raise UserError("say which game the net is for, with --game")
-        found = _known_net(game, given, runs)
+        found = default_net(game, given, runs=runs)
         if found is None:
             place = {SHIPPED: "comes with the game", NEWEST: f"is in {runs}"}.get(given, "is here")
             raise UserError(
@@ -115,7 +107,12 @@ def find_net(text: str | Path | None, game: Game | None = None, *, runs: Path = 
         return found
     path = Path(given)
     if path.is_file():
-        return NetSource(origin="file", path=path, game=_playing(path, game))
+        # Other programs' files are checked when they are loaded.
+        if game is not None and path.suffix == OWN_SUFFIX:
+            info = read_net_info(path)
+            if info.game.partition(":")[0] != game.spec.name:
+                raise UserError(f"{path} is a net for {info.game}, not for {game.spec.identity}")
+        return NetSource(origin="file", path=path, game=game)
     check_net_text(given)
     if game is None:
         if path.is_dir():
@@ -134,19 +131,22 @@ def check_net_text(text: str) -> None:
         raise UserError(f"there is no net file '{text}'; train one or give its path")
 
 
-def default_net(game: Game, *, runs: Path = RUNS) -> NetSource | None:
-    """Find the net that plays if none is named: the newest run's, else the shipped one."""
-    return _known_net(game, "", runs)
+def default_net(game: Game, word: str = "", *, runs: Path = RUNS) -> NetSource | None:
+    """Find the net that plays if none is named: the newest run's, else the shipped one.
+
+    With a word (`newest` or `shipped`) only this one is considered.
+    """
+    if word != SHIPPED and (path := newest_run_net(game, runs=runs)) is not None:
+        return NetSource(origin=f"newest run, {path.parent}", path=path, game=game)
+    if word != NEWEST and (path := shipped_net(game)) is not None:
+        return NetSource(origin="shipped with the game", path=path, game=game)
+    return None
 
 
 def check_resumed_net(text: str | None, trained: str, run: Path, game: Game) -> None:
-    """Refuse to continue a run under the name of another architecture.
+    """Refuse to continue a run, which trains the net `trained`, under the name of another one.
 
-    Args:
-        text: What the user named. A file says only how the run began.
-        trained: The name of the net that the run trains.
-        run: The folder of the run.
-        game: The game of the run.
+    A file as `text`, what the user named, says only how the run began.
     """
     if not text or text in (SHIPPED, NEWEST):
         return
@@ -174,23 +174,6 @@ def shipped_net(game: Game) -> Path | None:
             if _fit(net, game) == fit:
                 return net
     return None
-
-
-def _known_net(game: Game, word: str, runs: Path) -> NetSource | None:
-    if word != SHIPPED and (path := newest_run_net(game, runs=runs)) is not None:
-        return NetSource(origin=f"newest run, {path.parent}", path=path, game=game)
-    if word != NEWEST and (path := shipped_net(game)) is not None:
-        return NetSource(origin="shipped with the game", path=path, game=game)
-    return None
-
-
-def _playing(path: Path, game: Game | None) -> Game | None:
-    """The game, if a file of ours is for it; other programs' files are checked when loaded."""
-    if game is not None and path.suffix == ".safetensors":
-        info = read_net_info(path)
-        if info.game.partition(":")[0] != game.spec.name:
-            raise UserError(f"{path} is a net for {info.game}, not for {game.spec.identity}")
-    return game
 
 
 def _fit(net: Path, game: Game) -> str:

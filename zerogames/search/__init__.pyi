@@ -1,12 +1,12 @@
 from zerogames.search._search import Pool as Pool
 from zerogames.search._search import Rollouts as Rollouts
 from zerogames.search._search import Search as Search
-from zerogames.search.finished import FinishedGame as FinishedGame
-from zerogames.search.finished import take_finished as take_finished
+from zerogames.search.pool import FinishedGame as FinishedGame
 from zerogames.search.pool import PoolGames as PoolGames
 from zerogames.search.pool import new_pool as new_pool
-from zerogames.search.rollouts import new_rollouts as new_rollouts
+from zerogames.search.pool import take_finished as take_finished
 from zerogames.search.search import DEFAULT_BATCH as DEFAULT_BATCH
+from zerogames.search.search import new_rollouts as new_rollouts
 from zerogames.search.search import new_search as new_search
 from zerogames.search.settings import PoolSettings as PoolSettings
 from zerogames.search.settings import SearchPreset as SearchPreset

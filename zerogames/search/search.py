@@ -14,7 +14,7 @@ the GIL is released inside.
 """
 
 from zerogames.game import Game, State
-from zerogames.search._search import Search
+from zerogames.search._search import Rollouts, Search
 from zerogames.search.adapter import bound_game
 from zerogames.search.settings import SearchSettings
 
@@ -42,3 +42,12 @@ def new_search(
     return bound.Search(
         bound, settings, encoding=encoding, seed=seed, needs_observation=needs_observation
     )
+
+
+def new_rollouts(game: Game, state: State, *, seed: int = 0) -> Rollouts:
+    """Begin a Monte Carlo tree search without a net: random play below a tree of bounds (UCB1).
+
+    A baseline whose strength is known: uniform priors, exploration 1.4, no knowledge of the game.
+    """
+    bound = bound_game(game, state)
+    return bound.Rollouts(bound, seed=seed)

@@ -18,7 +18,8 @@ class WeightAverage:
 
     def __init__(self, model: Model, settings: TrainerSettings) -> None:
         self._settings = settings
-        self._sources = _floats(model)
+        # Everything a net file holds, as views of the model's own memory.
+        self._sources = {name: tensor.detach() for name, tensor in model.state_dict().items()}
         self.tensors = {name: tensor.clone() for name, tensor in self._sources.items()}
         """The averaged tensors by their names in the model's state."""
         self.updates = 0
@@ -43,8 +44,3 @@ class WeightAverage:
         for name, tensor in self.tensors.items():
             tensor.copy_(tensors[name])
         self.updates = updates
-
-
-def _floats(model: Model) -> dict[str, Tensor]:
-    """Everything a net file holds, as views of the model's own memory."""
-    return {name: tensor.detach() for name, tensor in model.state_dict().items()}

@@ -66,11 +66,9 @@ def _observation_key(sample: bytes) -> int:
 
 
 class DuplicateMeans:
-    """Means of targets over the rows of a window that show the same position.
+    """Means of the shards' targets over the rows of a window that show the same position.
 
-    Args:
-        parts: Of each shard.
-        weights: `[rows]`: of each row; rows outside the window have none.
+    The weights `[rows]` are 0 for rows outside the window.
     """
 
     def __init__(self, parts: Sequence[DenseTargets], weights: NDArray[np.float64]) -> None:
@@ -101,12 +99,9 @@ class DuplicateMeans:
         rows: NDArray[np.int64],
         action_maps: NDArray[np.int32] | None = None,
     ) -> None:
-        """Put the means into a batch that was unpacked from `rows`.
+        """Put the means into a batch that was unpacked from `rows` `[B]`.
 
-        Args:
-            batch: To be changed.
-            rows: `[B]`.
-            action_maps: `[B, A]`: the symmetry each row was transformed by.
+        `action_maps` `[B, A]` are the symmetries that the rows were transformed by.
         """
         means = self._means[self._groups[rows]]  # [B, A + 7]
         actions = batch.policy.shape[1]

@@ -13,11 +13,8 @@ def learning_rate_at(
 ) -> float:
     """The learning rate of a step, counted from 0.
 
-    Args:
-        settings: The schedule.
-        step: Steps made before.
-        progress: Share of the cosine that is over, 0 to 1, for runs that end by the clock; by
-            default it follows from `step`.
+    `progress` is the share of the cosine that is over, 0 to 1, for runs that end by the clock; by
+    default it follows from `step`.
     """
     rate = settings.learning_rate
     if settings.schedule == "steps":

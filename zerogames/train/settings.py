@@ -6,9 +6,6 @@ from typing import Literal
 from zerogames.errors import UserError
 
 Optimizer = Literal["sgd", "adamw"]
-Schedule = Literal["constant", "steps", "cosine"]
-Averaging = Literal["ema", "swa", "none"]
-MemoryFormat = Literal["auto", "contiguous", "channels-last"]
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
 
 
@@ -37,7 +34,7 @@ class TrainerSettings:
     clip_norm: float = 0.0
     """The length to which longer gradients are cut; 0 for no limit."""
 
-    schedule: Schedule = "constant"
+    schedule: Literal["constant", "steps", "cosine"] = "constant"
     """The learning rate over the run: `constant`, `steps` (multiplied at boundaries) or `cosine`
     (down to `final_learning_rate`)."""
     warmup_steps: int = 250
@@ -51,7 +48,7 @@ class TrainerSettings:
     final_learning_rate: float = 1e-4
     """The learning rate at the end of the cosine."""
 
-    averaging: Averaging = "ema"
+    averaging: Literal["ema", "swa", "none"] = "ema"
     """The weights that play: an exponential average of every step (`ema`), of a snapshot every
     `swa_period` steps (`swa`), or the weights themselves (`none`)."""
     ema_decay: float = 0.999
@@ -79,7 +76,7 @@ class TrainerSettings:
 
     threads: int = 0
     """The number of torch's threads on a CPU; 0 leaves torch's choice, one for each core."""
-    memory_format: MemoryFormat = "auto"
+    memory_format: Literal["auto", "contiguous", "channels-last"] = "auto"
     """The order of numbers in memory; `auto` takes `channels-last`."""
     precision: Precision = "auto"
     """The precision of the arithmetic. `auto`: bf16 or fp16 on a GPU; on a CPU bf16 if it has

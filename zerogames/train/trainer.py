@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import torch
 from pydantic import JsonValue
@@ -92,11 +92,8 @@ class Trainer:
         self._norms = [part for part in self.model.modules() if isinstance(part, BatchNorm)]
         self._norm_batches = 0 if all(map(_is_untouched, self._norms)) else round(1 / NORM_MOMENTUM)
         """Batches that the running statistics stand for."""
-        self._set_mode()
-
-    def _set_mode(self) -> None:
         self.model.train()
-        if self.settings.freeze_norms:
+        if settings.freeze_norms:
             for norm in self._norms:
                 norm.eval()
 
@@ -105,11 +102,6 @@ class Trainer:
         momentum = max(NORM_MOMENTUM, 1 / (self._norm_batches + 1))
         for norm in self._norms:
             norm.momentum = momentum
-
-    @property
-    def learning_rate(self) -> float:
-        """The learning rate of the next step, unless the caller says how far the run is."""
-        return learning_rate_at(self.settings, self.step)
 
     def train_step(self, batch: SampleBatch, *, progress: float | None = None) -> dict[str, float]:
         """Learn from a batch; its memory may be used again afterwards.
@@ -236,9 +228,7 @@ class Trainer:
     def save(self, folder: str | Path, extra: Mapping[str, JsonValue] | None = None) -> None:
         """Write everything to a new folder, aside first; an older folder of that name gives way.
 
-        Args:
-            folder: E.g. `checkpoints/step-00001000`.
-            extra: What the caller wants back from `load`.
+        `extra` is what the caller wants back from `load`.
         """
         tensors = {f"average.{name}": tensor for name, tensor in self.average.tensors.items()}
         for number, parameter in enumerate(self._optimized()):
@@ -264,16 +254,10 @@ class Trainer:
         settings: TrainerSettings | None = None,
         device: torch.device | str | None = None,
     ) -> tuple[Self, dict[str, JsonValue]]:
-        """Continue from what `save` wrote; raise `DamagedCheckpoint` for a damaged folder.
+        """Continue from what `save` wrote: the trainer and the caller's `extra`.
 
-        Args:
-            folder: What `save` wrote.
-            game: By default the one the net names.
-            settings: By default those of the saved trainer; the optimizer must be the same.
-            device: As for the constructor.
-
-        Returns:
-            The trainer and the caller's `extra`.
+        The game is by default the one the net names, the settings those of the saved trainer; the
+        optimizer must be the same. Raises `DamagedCheckpoint` for a damaged folder.
         """
         folder = Path(folder)
         model, state, tensors = read_checkpoint(folder, game)
@@ -291,20 +275,15 @@ class Trainer:
         return trainer, state.extra
 
     def _restore(self, folder: Path, state: TrainerState, tensors: Mapping[str, Tensor]) -> None:
-        averages = {
-            name.removeprefix("average."): tensor
-            for name, tensor in tensors.items()
-            if name.startswith("average.")
-        }
+        def below(prefix: str) -> dict[str, Tensor]:
+            names = [name for name in tensors if name.startswith(prefix)]
+            return {name.removeprefix(prefix): tensors[name] for name in names}
+
         try:
-            self.average.load(averages, state.average_updates)
+            self.average.load(below("average."), state.average_updates)
             for number, parameter in enumerate(self._optimized()):
-                prefix = f"optimizer.{number}."
-                for name, value in tensors.items():
-                    if name.startswith(prefix):
-                        self.optimizer.state[parameter][name.removeprefix(prefix)] = _like(
-                            value, parameter
-                        )
+                for name, value in below(f"optimizer.{number}.").items():
+                    self.optimizer.state[parameter][name] = _like(value, parameter)
         except (KeyError, RuntimeError) as error:
             raise UserError(f"{folder}: its state does not fit its net ({error})") from None
         if self._scaler.is_enabled() and state.loss_scale:
@@ -381,19 +360,9 @@ def _make_optimizer(
 ) -> torch.optim.Optimizer:
     ids = {id(parameter) for parameter in decayed}
     free = [parameter for parameter in everything if id(parameter) not in ids]
+    groups: list[dict[str, Any]] = [{"params": decayed}, {"params": free, "weight_decay": 0.0}]
+    rate = settings.learning_rate
     if settings.optimizer == "sgd":
-        return torch.optim.SGD(
-            [{"params": decayed}, {"params": free}],
-            lr=settings.learning_rate,
-            momentum=settings.momentum,
-            nesterov=settings.nesterov,
-            fused=True,
-        )
-    return torch.optim.AdamW(
-        [
-            {"params": decayed, "weight_decay": settings.weight_decay},
-            {"params": free, "weight_decay": 0.0},
-        ],
-        lr=settings.learning_rate,
-        fused=True,
-    )
+        momentum, nesterov = settings.momentum, settings.nesterov
+        return torch.optim.SGD(groups, rate, momentum, nesterov=nesterov, fused=True)
+    return torch.optim.AdamW(groups, rate, weight_decay=settings.weight_decay, fused=True)

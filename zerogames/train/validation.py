@@ -19,12 +19,9 @@ PHASES = ("opening", "middle", "end")
 def validate(
     model: Model, batches: Iterable[SampleBatch], *, search_value_share: float = 0.0
 ) -> dict[str, float]:
-    """Means over all positions, each with its weight.
+    """Means over all positions, each with its weight; `batches` are read once.
 
-    Args:
-        model: Is evaluated where it is, with its running batch-norm statistics.
-        batches: The positions; read once.
-        search_value_share: As in training.
+    The model is evaluated where it is, with its running batch-norm statistics.
 
     Returns:
         `positions`, `loss`, `policy_loss`, `value_loss`, `moves_left_loss` (if the net has that

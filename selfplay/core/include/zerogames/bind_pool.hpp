@@ -53,7 +53,7 @@ struct BoundPool : OneThread {
     without_gil<G>([&] { pool.apply(net.logits, net.wdl, net.moves_left); });
   }
 
-  /// One dictionary of numbers and columns for each game; zerogames/search/finished.py names them.
+  /// One dictionary of numbers and columns for each game; zerogames/search/pool.py names them.
   nb::list take_finished() {
     nb::list games;
     for (const GameLog& log : pool.take_finished()) {
