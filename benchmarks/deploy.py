@@ -22,10 +22,11 @@ from rich.table import Table
 from zerogames import Game, get_game
 from zerogames.evaluate import Evaluator
 from zerogames.evaluate.int8_ import open_int8
-from zerogames.evaluate.native_ import NativeEvaluator, has_fast_kernels, open_native
+from zerogames.evaluate.native_ import NativeEvaluator, open_native
 from zerogames.evaluate.onnx_ import OnnxEvaluator
 from zerogames.evaluate.torch_ import TorchEvaluator
-from zerogames.export.native import make_native
+from zerogames.export.int8 import SENSITIVE
+from zerogames.export.native import make_native, plan_native
 from zerogames.export.onnx_file import build_onnx
 from zerogames.export.positions import random_positions
 from zerogames.export.qdq import Quantizer
@@ -34,7 +35,7 @@ from zerogames.runs.net_source import find_net
 
 FORMS = ("torch", "onnx fp32", "onnx fp16", "native fp32", "onnx int8", "native int8")
 BASE = "onnx fp32"
-KEPT = {"conv": ("policy", "stem")}
+KEPT = {"conv": SENSITIVE[-1][1]}
 """What int8 leaves in float32 by kind of policy, as for maia-1500."""
 
 
@@ -71,18 +72,19 @@ def make_forms(model: Model, game: Game, options: Options, threads: int) -> dict
             evaluators[form] = OnnxEvaluator(
                 graph.SerializeToString(), version="", encoding=encoding, threads=threads
             )
-    if "native fp32" in options.forms and has_fast_kernels(model.spec):
+    if "native fp32" in options.forms and plan_native(model.program(game)):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "net.native"
-            path.write_bytes(make_native(fp32))
+            path.write_bytes(make_native(model.program(game)))
             evaluators["native fp32"] = open_native(
                 path, version="", encoding=encoding, threads=threads
             )
     if {"onnx int8", "native int8"} & set(options.forms):
-        quantizer = Quantizer(fp32, random_positions(game, encoding, 64))
+        quantizer = Quantizer(model.program(game), random_positions(game, encoding, 64))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "int8.onnx"
-            path.write_bytes(quantizer.build(KEPT.get(model.spec.policy, ())).SerializeToString())
+            kept = KEPT.get(model.spec.policy, SENSITIVE[0][1])
+            path.write_bytes(quantizer.build(kept).SerializeToString())
             for form, native in (("onnx int8", False), ("native int8", None)):
                 evaluator = open_int8(
                     path, version="", encoding=encoding, threads=threads, native=native

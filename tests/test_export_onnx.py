@@ -1,6 +1,7 @@
 """`zerogames export --format onnx`: every net and head, on every kind of board, checked."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from zerogames.export.parity import TOLERANCES, compare, torch_answers
 from zerogames.export.positions import random_positions
 from zerogames.nets import Model, build_model, save_net
 from zerogames.nets.file import describe_net
+from zerogames.nets.program_writer import ProgramWriter
 
 CHESS = [
     *[
@@ -201,7 +203,10 @@ def test_a_wrong_export_fails_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # The reach of a real mistake: one batch norm folded with the wrong epsilon.
-    monkeypatch.setattr("zerogames.export.onnx_graph.NORM_EPSILON", {"lc0": 0.05, "keras": 1e-3})
+    right = ProgramWriter.batch_norm
+    monkeypatch.setattr(
+        ProgramWriter, "batch_norm", lambda self, norm: replace(right(self, norm), epsilon=0.05)
+    )
     out = tmp_path / "net.onnx"
     arguments = ["export", "res_3x3_1x8", "--game", "connect4", "--out", str(out)]
     assert main(arguments) == 2

@@ -111,15 +111,17 @@ def check_trunk(path: Path, planes: np.typing.NDArray[np.float32]) -> None:
 def test_layers_are_int8_but_for_the_kept_ones(net: Path) -> None:
     game = zerogames.get_game("connect4")
     model, _ = load_net(net, game=game)
-    graph = build_onnx(model, game)
+    program = model.program()
     planes = np.stack([game.initial_state().play(a).observe("stones") for a in range(7)])
-    quantizer = Quantizer(graph, planes)
+    quantizer = Quantizer(program, planes)
     for kept in ((), ("policy",), ("blocks.0", "stem")):
         types = {
             constant.name: numpy_helper.to_array(constant).dtype
-            for constant in quantizer.build(kept).graph.initializer
+            for constant in quantizer.build(
+                lambda layer, _, kept=kept: layer.name.startswith(kept or ("-",))
+            ).graph.initializer
         }
-        for layer in find_layers(graph):
+        for layer in find_layers(program, build_onnx(model, game)):
             expected = np.float32 if layer.name.startswith(kept or ("-",)) else np.int8
             assert types[f"{layer.name}.weight"] == expected, (layer.name, kept)
 
@@ -190,4 +192,4 @@ def test_a_net_without_finite_numbers_is_refused(net: Path, where: str) -> None:
     model, _ = load_net(net, game=game)
     model.state_dict()[where].fill_(float("inf"))
     with pytest.raises(zerogames.UserError, match="cannot be int8"):
-        quantize_net(build_onnx(model, game), game, "stones")
+        quantize_net(model.program(), game, "stones")

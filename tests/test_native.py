@@ -20,12 +20,11 @@ from zerogames_kernels.trunks import float_trunk
 
 import zerogames
 from zerogames.evaluate import Evaluation, open_evaluator
-from zerogames.evaluate.native_ import NativeEvaluator, has_fast_kernels, open_native
+from zerogames.evaluate.native_ import NativeEvaluator, open_native
 from zerogames.evaluate.onnx_ import OnnxEvaluator
 from zerogames.export.cache import NetFile, native_form
-from zerogames.export.native import make_native
+from zerogames.export.native import make_native, plan_native
 from zerogames.export.native_file import METADATA_KEY
-from zerogames.export.onnx_file import build_onnx
 from zerogames.export.parity import TOLERANCES, compare, torch_answers
 from zerogames.export.positions import random_positions
 from zerogames.nets import Model, build_model, save_net
@@ -48,7 +47,7 @@ def lively(identity: str, name: str) -> Model:
 
 def open_model(model: Model, identity: str, folder: Path, *, threads: int = 1) -> NativeEvaluator:
     path = folder / "net.native"
-    path.write_bytes(make_native(build_onnx(model, zerogames.get_game(identity))))
+    path.write_bytes(make_native(model.program(zerogames.get_game(identity))))
     return open_native(path, version="v", encoding=model.spec.encoding, threads=threads)
 
 
@@ -67,7 +66,7 @@ def open_model(model: Model, identity: str, folder: Path, *, threads: int = 1) -
 )
 def test_nets_of_every_game_agree_with_torch(identity: str, name: str, tmp_path: Path) -> None:
     game, model = zerogames.get_game(identity), lively(identity, name)
-    assert has_fast_kernels(model.spec) == (cpu_level() != "baseline")
+    assert plan_native(model.program()) is not None
     planes = random_positions(game, model.spec.encoding, 9, max_plies=20)
     ours = open_model(model, identity, tmp_path).evaluate(planes)
     right = torch_answers(model, planes)
@@ -297,7 +296,7 @@ def test_other_nets_and_words_take_onnxruntime(
         assert isinstance(open_evaluator(game, kind="onnx", net=net), OnnxEvaluator)
         if not native:
             with pytest.raises(ValueError, match="no native kernel"):
-                make_native(build_onnx(build_model(game.parse_net(name), game), game))
+                make_native(build_model(game.parse_net(name), game).program())
 
 
 def test_a_native_form_is_kept_and_a_damaged_one_named(

@@ -1,4 +1,4 @@
-"""A plugin can bring a policy head of its own: a torch module that writes its ONNX layers."""
+"""A plugin can bring a policy head of its own: a torch module that writes its layers."""
 
 from dataclasses import replace
 
@@ -16,8 +16,10 @@ from zerogames.export.positions import random_positions
 from zerogames.game import Game, PolicyKind
 from zerogames.nets import build_model
 from zerogames.nets.head_kinds import serves_any_board
-from zerogames.nets.heads import ActionGather, GraphWriter, PolicyHead
+from zerogames.nets.heads import ActionGather, PolicyHead
 from zerogames.nets.layers import pointwise
+from zerogames.nets.program import Tensor as Value
+from zerogames.nets.program_writer import ProgramWriter
 from zerogames.nets.spec import NetSpec
 
 
@@ -33,10 +35,9 @@ class SquaredPolicy(PolicyHead):
         logits: Tensor = self.gather(self.conv(trunk).square(), trunk)
         return logits
 
-    @staticmethod
-    def write_onnx(graph: GraphWriter, trunk: str) -> str:
-        plane = graph.conv(trunk, "policy.conv")
-        return graph.gather_actions(graph.flatten(graph.op("Mul", plane, plane)), trunk, "conv")
+    def layers(self, net: ProgramWriter, trunk: Value) -> Value:
+        plane = net.conv(trunk, self.conv)
+        return self.gather.layers(net, net.op("Mul", plane, plane, shape=plane.shape), trunk)
 
 
 def test_a_head_of_a_plugin_is_built_and_exported() -> None:

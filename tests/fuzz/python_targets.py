@@ -380,9 +380,8 @@ def net_heads() -> list[bytes]:
 def small_onnx() -> bytes:
     """An int8 net."""
     game = get_game("connect4")
-    model = build_onnx(small_net(), game)
     planes = np.random.default_rng(1).random((8, *game.spec.observation_shape), np.float32)
-    data: bytes = Quantizer(model, planes).build(()).SerializeToString()
+    data: bytes = Quantizer(small_net().program(), planes).build().SerializeToString()
     return data
 
 
@@ -487,7 +486,7 @@ TARGETS: Mapping[str, Target] = {
     ),
     "native_net": Target(
         a_file(native_net, "net.native"),
-        lambda: [make_native(build_onnx(small_net(), get_game("connect4")))],
+        lambda: [make_native(small_net().program())],
     ),
     "lc0_weights": Target(a_file(import_lc0, "net.pb"), lambda: [small_lc0(), short_lc0()]),
     "nnue_network": Target(nnue_network, lambda: [small_network()]),

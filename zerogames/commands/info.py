@@ -19,8 +19,9 @@ from zerogames.registry import game_names, get_game
 if TYPE_CHECKING:
     from zerogames.nets.model import Model
     from zerogames.nets.net_info import NetInfo
+    from zerogames.nets.program import Layer
     from zerogames.nets.published import PublishedTable
-    from zerogames.nets.summary import Layer, Summary
+    from zerogames.nets.summary import Summary
 
 
 def main(argv: Sequence[str]) -> int:
@@ -112,7 +113,7 @@ def _layer_table(summary: "Summary") -> Table:
             table.add_row(
                 name,
                 layer.kind,
-                "x".join(map(str, layer.shape)),
+                "x".join(map(str, layer.output.shape)),
                 f"{layer.parameters:,}",
                 f"{2 * layer.macs / 1e6:.2f}" if layer.macs else "",
             )
@@ -130,7 +131,7 @@ def _collapse(layers: "Sequence[Layer]") -> "Iterator[tuple[list[str], list[Laye
 
     def shape(entry: "tuple[str, list[Layer]]") -> object:
         name, group = entry
-        content = [(x.name.removeprefix(name), x.kind, x.shape, x.parameters) for x in group]
+        content = [(x.name.removeprefix(name), x.kind, x.output.shape, x.parameters) for x in group]
         return content if name.startswith("blocks.") else name
 
     for _, run in groupby(blocks, key=shape):

@@ -6,7 +6,6 @@ from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from zerogames_kernels.native import cpu_level
 from zerogames_kernels.trunks import float_trunk
 
 from zerogames.evaluate.evaluator import Capabilities
@@ -14,7 +13,6 @@ from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLIC
 from zerogames.export.native_file import NativeHeader, read_native
 from zerogames.export.onnx_session import open_session, refuse_damage
 from zerogames.nets.evaluation import Evaluation
-from zerogames.nets.spec import NetSpec
 
 Floats = NDArray[np.float32]
 Excitation = tuple[Floats, Floats, Floats, Floats]
@@ -90,16 +88,6 @@ class NativeEvaluator:
             )
 
         return finish
-
-
-def has_fast_kernels(spec: NetSpec) -> bool:
-    """Whether our kernels compute this kind of net, and faster than onnxruntime on this CPU.
-
-    3x3 layers are 1.4 to 2.8 times as fast. MobileNets are as fast in onnxruntime (0.96 to 1.05):
-    their 1x1 layers leave nothing to save.
-    """
-    known = spec.block in ("res", "golois") and spec.kernel == "3x3" and spec.activation == "relu"
-    return known and cpu_level() != "baseline"
 
 
 def open_native(path: Path, *, version: str, encoding: str, threads: int = 1) -> NativeEvaluator:

@@ -65,15 +65,17 @@ def check_precision(precision: str, kind: str) -> None:
 
 def _open_native(request: Request) -> Evaluator:
     """Open our own kernels for nets and CPUs where they are faster, else onnxruntime."""
-    from zerogames.evaluate.native_ import has_fast_kernels, open_native
+    from zerogames_kernels.native import cpu_level
+
+    from zerogames.evaluate.native_ import open_native
     from zerogames.export.cache import native_form
 
     net = _net_file(request, "native")
     if request.precision == "int8":
         return _open_int8(request, net, native=None)
-    if not has_fast_kernels(request.game.parse_net(net.info.name)):
-        return _open_onnx(request)
     path = native_form(net, request.game)
+    if cpu_level() == "baseline" or path.stat().st_size == 0:
+        return _open_onnx(request)
     return open_native(
         path, version=net.version, encoding=net.info.encoding, threads=request.threads
     )

@@ -2,8 +2,8 @@
 
     form     made from              file in `zerogames.cache.cache_folder()`
     onnx     the net file           <version>-<P>x<H>x<W>-v1.onnx
-    native   the onnx form          <version>-<P>x<H>x<W>-v1.2.native
-    int8     the onnx form          <version>-<P>x<H>x<W>-int8-v1.1.onnx, or one beside the net
+    native   the net file           <version>-<P>x<H>x<W>-v1.2.native
+    int8     the net file           <version>-<P>x<H>x<W>-int8-v1.2.onnx, or one beside the net
 
 A foreign net file is first converted to ours, see `zerogames.nets.foreign`.
 """
@@ -24,8 +24,8 @@ EXPORT_VERSION = 1
 versions are not used."""
 NATIVE_VERSION = 2
 """The version of the native form, raised likewise."""
-INT8_VERSION = 1
-"""The version of the int8 form, raised likewise."""
+INT8_VERSION = 2
+"""The version of the int8 form, raised likewise; a user's own of version 1 runs in onnxruntime."""
 INT8_SUFFIX = ".int8.onnx"
 """The ending of int8 exports that users make beside their nets."""
 
@@ -64,15 +64,19 @@ def onnx_form(net: NetFile, game: Game) -> Path:
 
 
 def native_form(net: NetFile, game: Game) -> Path:
-    """Return the form of a net that our own float32 kernels read."""
+    """Return the form of a net that our own float32 kernels read; empty if they have no such net.
+
+    The kernels have it if their file's size is not 0.
+    """
 
     def write(path: Path) -> None:
-        import onnx
-
         from zerogames.atomic import write_bytes_atomically
-        from zerogames.export.native import make_native
+        from zerogames.export.native import make_native, plan_native
+        from zerogames.nets.file import load_net
 
-        write_bytes_atomically(path, make_native(onnx.load(onnx_form(net, game))))
+        program = load_net(net.path, game=game)[0].program(game)
+        content = b"" if plan_native(program) is None else make_native(program)
+        write_bytes_atomically(path, content)
 
     return _form(net, game, f"-v{EXPORT_VERSION}.{NATIVE_VERSION}.native", write)
 
@@ -81,11 +85,11 @@ def int8_form(net: NetFile, game: Game) -> Path:
     """Return the int8 form of a net: the user's own export beside it, else a cached one."""
 
     def write(path: Path) -> None:
-        import onnx
-
         from zerogames.export.int8 import quantize_net, write_int8
+        from zerogames.nets.file import load_net
 
-        quantized = quantize_net(onnx.load(onnx_form(net, game)), game, net.info.encoding)
+        program = load_net(net.path, game=game)[0].program(game)
+        quantized = quantize_net(program, game, net.info.encoding)
         write_int8(quantized, path, version=net.version, game=game, encoding=net.info.encoding)
 
     own = int8_path(net.named)
@@ -115,4 +119,5 @@ def _is_int8_of(path: Path, net: NetFile, game: Game) -> bool:
         raise UserError(f"{path} is no ONNX file ({error}); export it anew or remove it") from None
     entries = {entry.key: entry.value for entry in model.metadata_props}
     found = (entries.get("source_version"), entries.get("game"), entries.get("int8_version"))
-    return found == (net.version, game.spec.identity, str(INT8_VERSION))
+    known = [str(number + 1) for number in range(INT8_VERSION)]
+    return found[:2] == (net.version, game.spec.identity) and found[2] in known

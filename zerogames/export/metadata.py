@@ -34,7 +34,8 @@ def add_metadata(
     from zerogames.version import __version__
 
     texts = describe_export(model, game, info, precision=precision)
-    helper.set_model_props(proto, texts)
+    known = {entry.key: entry.value for entry in proto.metadata_props}
+    helper.set_model_props(proto, known | texts)
     proto.producer_version = __version__
     proto.graph.name = info.name
     proto.doc_string = (

@@ -5,7 +5,7 @@ from pathlib import Path
 import onnx
 
 from zerogames.atomic import write_bytes_atomically
-from zerogames.export.onnx_graph import NetGraph
+from zerogames.export.onnx_graph import OnnxWriter
 from zerogames.game import Game
 from zerogames.nets.model import Model
 
@@ -21,8 +21,7 @@ def build_onnx(
         half: Compute in float16; planes and outputs stay float32.
         board_op: Write masked depthwise layers as the operator `zerogames.BoardDepthwise`.
     """
-    tensors = {name: tensor.cpu().numpy() for name, tensor in model.state_dict().items()}
-    return NetGraph(model.spec, game, tensors, model.patterns, half=half, board_op=board_op).build()
+    return OnnxWriter(model.program(game), half=half, board_op=board_op).model()
 
 
 def export_onnx(model: Model, game: Game, path: Path) -> None:

@@ -7,8 +7,10 @@ between them. Behind a ReLU the uint8 numbers begin at 0, so that rounding is th
 blocks, squeeze-and-excitation, value and moves left stay in float32.
 """
 
-from collections.abc import Collection
+import json
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 import onnx
@@ -22,36 +24,46 @@ from zerogames.export.activations import (
     find_moments,
     find_ranges,
 )
+from zerogames.export.int8_plan import PLAN_KEY, plan_int8
+from zerogames.export.onnx_graph import OnnxWriter
 from zerogames.export.rounding import LARGEST, channel_scales, round_plainly, round_with_inputs
+from zerogames.nets.program import Activation, Convolution, Dense, Pooling, Program, Weighted
 
 Array = NDArray[np.float32]
-FLOAT_PARTS = ("value", "moves_left", "policy.gather")
+FLOAT_PARTS = ("value", "moves_left")
 """Small layers, like squeeze-and-excitation: int8 would save nothing and cost accuracy."""
 _MIDDLE = 128
 """The uint8 step that means 0 in a tensor with both signs."""
+Kept = Callable[[Weighted, Program], bool]
+"""Whether a layer stays in float32."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution or dense layer."""
+    """A convolution or dense layer that can be int8."""
 
-    name: str
-    """The layer's name in the net's file, e.g. `blocks.0.expand`."""
+    layer: Weighted
     node: onnx.NodeProto
+    """The layer in float32."""
     result: str
     """The layer's output, behind the ReLU if one follows."""
     weight: Array
     bias: Array
 
     @property
+    def name(self) -> str:
+        """The layer's name in the net's file, e.g. `blocks.0.expand`."""
+        return self.layer.name
+
+    @property
     def is_convolution(self) -> bool:
         """A convolution; else a dense layer."""
-        return bool(self.node.op_type == "Conv")
+        return isinstance(self.layer, Convolution)
 
     @property
     def is_depthwise(self) -> bool:
         """One input channel for each output channel."""
-        return self.is_convolution and self.weight.shape[1] == 1 and len(self.weight) > 1
+        return isinstance(self.layer, Convolution) and self.layer.is_depthwise
 
     @property
     def source(self) -> str:
@@ -59,30 +71,36 @@ class Layer:
         return str(self.node.input[0])
 
 
-def find_layers(model: onnx.ModelProto, kept: Collection[str] = ()) -> list[Layer]:
-    """The layers that can be int8, without those whose names begin with one of `kept`."""
-    graph = model.graph
-    constants = {constant.name: constant for constant in graph.initializer}
-    readers: dict[str, list[onnx.NodeProto]] = {}
-    for node in graph.node:
-        for name in node.input:
-            readers.setdefault(name, []).append(node)
-    outputs = {output.name for output in graph.output}
+def can_be_int8(layer: object, program: Program) -> TypeGuard[Weighted]:
+    """Whether a layer is one that int8 makes faster: not of a small head, nor of tokens."""
+    if not isinstance(layer, Convolution | Dense) or layer.part in FLOAT_PARTS:
+        return False
+    pooled = any(
+        isinstance(one, Pooling) and one.output is layer.inputs[0] for one in program.layers
+    )
+    return not pooled and (isinstance(layer, Convolution) or len(layer.output.shape) == 1)
+
+
+def find_layers(
+    program: Program, model: onnx.ModelProto, kept: Kept = lambda *_: False
+) -> list[Layer]:
+    """The layers that become int8 in a program and its ONNX form, without those that are `kept`."""
+    writer = OnnxWriter(program)
+    nodes = {node.output[0]: node for node in model.graph.node}
+    names = {tensor.name: name for name, tensor in program.outputs.items()}
     layers = []
-    for node in graph.node:
-        if node.op_type not in ("Conv", "Gemm") or node.input[1] not in constants:
+    for layer in program.layers:
+        if not can_be_int8(layer, program) or kept(layer, program):
             continue
-        name = node.input[1].removesuffix(".weight")
-        if name.startswith((*FLOAT_PARTS, *kept)) or ".excitation." in name:
-            continue
-        result = node.output[0]
-        following = readers.get(result, [])
-        if len(following) == 1 and following[0].op_type == "Relu" and result not in outputs:
-            result = following[0].output[0]
-        weight = numpy_helper.to_array(constants[node.input[1]])
-        layers.append(
-            Layer(name, node, result, weight, numpy_helper.to_array(constants[node.input[2]]))
-        )
+        written = names.get(layer.output.name)
+        name = writer.output_name(written) if written else layer.output.name
+        following = program.only_reader(layer.output)
+        relu = isinstance(following, Activation) and following.function == "relu"
+        result = following.output.name if relu and following else name
+        weight, bias = layer.folded
+        if isinstance(layer, Convolution):
+            weight = layer.window
+        layers.append(Layer(layer, nodes[name], result, weight, bias))
     return layers
 
 
@@ -90,13 +108,14 @@ class Quantizer:
     """Turns a net to int8, with any of its layers left in float32.
 
     Args:
-        model: As `zerogames.export.onnx_file.build_onnx` makes it.
+        program: The net.
         planes: Positions `[n, P, H, W]` that show which numbers occur.
     """
 
-    def __init__(self, model: onnx.ModelProto, planes: Array) -> None:
-        self._model = model
-        layers = find_layers(model)
+    def __init__(self, program: Program, planes: Array) -> None:
+        self._program = program
+        self._model = model = OnnxWriter(program).model()
+        layers = find_layers(program, model)
         tensors = {layer.source for layer in layers}
         tensors |= {layer.result for layer in layers if layer.is_convolution}
         self._ranges = find_ranges(model, sorted(tensors), planes)
@@ -110,11 +129,19 @@ class Quantizer:
         moments = find_moments(model, windows, self._ranges, planes)
         self._rounded = {layer.name: _round(layer, moments.get(layer.name)) for layer in layers}
 
-    def build(self, kept: Collection[str] = ()) -> onnx.ModelProto:
-        """The int8 model; layers whose names begin with one of `kept` stay as they are."""
-        layers = find_layers(self._model, kept)
+    def build(self, kept: Kept = lambda *_: False) -> onnx.ModelProto:
+        """The int8 model, with the plan of what our kernels compute of it if they have its layers.
+
+        Args:
+            kept: Says which layers stay as they are.
+        """
+        layers = find_layers(self._program, self._model, kept)
         rewriting = _Rewriting(self._model, layers, self._ranges, self._largest, self._rounded)
-        return rewriting.model()
+        model = rewriting.model()
+        plan = plan_int8(self._program, layers)
+        if plan is not None:
+            helper.set_model_props(model, {PLAN_KEY: json.dumps(plan)})
+        return model
 
 
 def is_summand(layer: Layer, layers: Collection[Layer]) -> bool:
@@ -125,7 +152,7 @@ def is_summand(layer: Layer, layers: Collection[Layer]) -> bool:
     return (
         layer.is_convolution
         and layer.result == layer.node.output[0]
-        and not layer.name.startswith("policy")
+        and layer.layer.part != "policy"
         and all(layer.result != other.source for other in layers)
     )
 

@@ -1,9 +1,10 @@
 """The blocks trunks are made of; all keep `[B, C, H, W]`.
 
-`NORMED` names a block's convolutions that a batch norm follows, for `zerogames.nets.folding`.
+A block's `layers` writes what its `forward` computes as a program, see
+`zerogames.nets.program_writer`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import torch.nn.functional as F
@@ -19,6 +20,8 @@ from zerogames.nets.layers import (
     pointwise,
     spatial,
 )
+from zerogames.nets.program import Tensor as Value
+from zerogames.nets.program_writer import ProgramWriter
 from zerogames.nets.spec import NORM_EPSILON, NetSpec
 
 Patterns = Sequence[Pattern]
@@ -48,30 +51,34 @@ def make_convolution(spec: NetSpec, patterns: Patterns) -> nn.Module:
 class Stem(nn.Sequential):
     """The first layer: from input planes to the trunk's channels."""
 
-    NORMED = (("0", "1"),)
-
     def __init__(self, spec: NetSpec, planes: int) -> None:
         channels = spec.channels
         if spec.convention == "keras":
             norm = make_norm(spec, channels, last=True)
             super().__init__(pointwise(planes, channels, bias=True), norm, nn.ReLU())
+            self.function = "relu"
         elif spec.block == "res":
             # The papers give nets with masked kernels a full 5x5 here.
             size = 3 if spec.kernel == "3x3" else 5
             norm = make_norm(spec, channels, last=True)
             last = nn.Mish() if spec.activation == "mish" else nn.ReLU()
             super().__init__(spatial(planes, channels, size), norm, last)
+            self.function = spec.activation
         else:
             super().__init__(pointwise(planes, channels))
+            self.function = "none"
+
+    def layers(self, net: ProgramWriter, x: Value) -> Value:
+        """The same as a program."""
+        return net.activate(net.conv(x, *list(self)[:2]), self.function)
 
 
 class ResidualBlock(nn.Module):
     """Two convolutions, squeeze-and-excitation, the skip and the activation."""
 
-    NORMED = (("conv1", "norm1"), ("conv2", "norm2"))
-
     def __init__(self, spec: NetSpec, first: Patterns, second: Patterns) -> None:
         super().__init__()
+        self.function = spec.activation
         self.activate = ACTIVATIONS[spec.activation]
         self.conv1 = make_convolution(spec, first)
         self.norm1 = make_norm(spec, spec.channels)
@@ -83,6 +90,12 @@ class ResidualBlock(nn.Module):
         """Transform the board."""
         inner = self.activate(self.norm1(self.conv1(x)))
         return self.activate(x + self.excitation(self.norm2(self.conv2(inner))))
+
+    def layers(self, net: ProgramWriter, x: Value) -> Value:
+        """The same as a program."""
+        inner = net.activate(net.conv(x, self.conv1, self.norm1), self.function)
+        inner = net.excite(net.conv(inner, self.conv2, self.norm2), self.excitation)
+        return net.activate(net.add(x, inner), self.function)
 
 
 class GoloisBlock(nn.Module):
@@ -100,14 +113,17 @@ class GoloisBlock(nn.Module):
         normed: Tensor = self.norm(F.relu(x + inner))
         return normed
 
+    def layers(self, net: ProgramWriter, x: Value) -> Value:
+        """The same as a program."""
+        inner = net.conv(net.activate(net.conv(x, self.conv1), "relu"), self.conv2)
+        return net.norm(net.activate(net.add(x, inner), "relu"), self.norm)
+
 
 class MobileBlock(nn.Module):
     """Inverted bottleneck: expand, depthwise, project, squeeze-and-excitation, the skip.
 
     Lc0's family ends in a ReLU; the Go papers' trunk stays linear.
     """
-
-    NORMED = (("expand", "norm1"), ("depthwise", "norm2"), ("project", "norm3"))
 
     def __init__(self, spec: NetSpec, patterns: Patterns) -> None:
         super().__init__()
@@ -119,9 +135,7 @@ class MobileBlock(nn.Module):
         self.project = pointwise(expanded, channels)
         self.norm3 = make_norm(spec, channels, last=True)
         self.excitation = make_excitation(spec)
-        self.last: Callable[[Tensor], Tensor] = (
-            nn.Identity() if spec.convention == "keras" else nn.ReLU()
-        )
+        self.function = "none" if spec.convention == "keras" else "relu"
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform the board."""
@@ -132,13 +146,18 @@ class MobileBlock(nn.Module):
         else:
             inner = F.relu(self.norm2(self.depthwise(F.relu(self.norm1(inner)))))
         inner = self.excitation(self.norm3(self.project(inner)))  # [B, C, H, W]
-        return self.last(x + inner)
+        return ACTIVATIONS[self.function](x + inner)
+
+    def layers(self, net: ProgramWriter, x: Value) -> Value:
+        """The same as a program."""
+        inner = net.activate(net.conv(x, self.expand, self.norm1), "relu")
+        inner = net.activate(net.conv(inner, self.depthwise, self.norm2), "relu")
+        inner = net.excite(net.conv(inner, self.project, self.norm3), self.excitation)
+        return net.activate(net.add(x, inner), self.function)
 
 
 class ConvNextBlock(nn.Module):
     """Depthwise, batch norm, a pointwise MLP with GELU, the skip."""
-
-    NORMED = (("depthwise", "norm"),)
 
     def __init__(self, spec: NetSpec, patterns: Patterns) -> None:
         super().__init__()
@@ -153,6 +172,12 @@ class ConvNextBlock(nn.Module):
         inner = F.gelu(self.expand(self.norm(self.depthwise(x))))  # [B, E, H, W]
         inner = self.project(inner)  # [B, C, H, W]
         return x + cast(Tensor, self.excitation(inner))
+
+    def layers(self, net: ProgramWriter, x: Value) -> Value:
+        """The same as a program."""
+        inner = net.conv(net.conv(x, self.depthwise, self.norm), self.expand)
+        inner = net.conv(net.activate(inner, "gelu"), self.project)
+        return net.add(x, net.excite(inner, self.excitation))
 
 
 def make_block(spec: NetSpec, layers: Sequence[Patterns]) -> nn.Module:

@@ -1,16 +1,13 @@
 """Policy, value and moves-left heads over a trunk `[B, C, H, W]`.
 
-A policy head holds its torch layers and writes the same layers as ONNX. The kinds by name are in
-`zerogames.nets.head_kinds`.
+A head writes its layers as a program too. The kinds by name are in `zerogames.nets.head_kinds`.
 """
 
 from math import prod
-from typing import Any, Protocol
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from zerogames.errors import UserError
@@ -19,6 +16,8 @@ from zerogames.nets.blocks import make_norm
 from zerogames.nets.head_kinds import VALUE_KINDS, find_policy
 from zerogames.nets.layers import ACTIVATIONS, pointwise, spatial
 from zerogames.nets.names import board
+from zerogames.nets.program import Tensor as Value
+from zerogames.nets.program_writer import ProgramWriter
 from zerogames.nets.spec import NO_PASS_LOGIT, NetSpec
 
 POLICY_CHANNELS = 32
@@ -27,61 +26,17 @@ MOVES_LEFT_HIDDEN = 128
 END_HIDDEN = 50
 
 
-class GraphWriter(Protocol):
-    """The graph to which heads write ONNX layers; values and layers have names."""
-
-    @property
-    def spec(self) -> NetSpec:
-        """The net."""
-
-    def conv(self, x: str, name: str, *, norm: str = "") -> str:
-        """A convolution with the batch norm behind it."""
-
-    def dense(self, x: str, name: str) -> str:
-        """A dense layer over `[B, n]`."""
-
-    def dense_weights(self, name: str) -> tuple[str, str]:
-        """The weight and the bias of a dense layer."""
-
-    def token_dense(self, x: str, name: str) -> str:
-        """A dense layer over the last axis of `[B, n, C]`."""
-
-    def activate(self, x: str) -> str:
-        """The net's activation."""
-
-    def flatten(self, x: str) -> str:
-        """`[B, ...]` to `[B, n]`."""
-
-    def add(self, x: str, y: str) -> str:
-        """The sum."""
-
-    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """Any operator with one output."""
-
-    def numbers(self, *values: int) -> str:
-        """A constant vector of integers."""
-
-    def weights(self, array: NDArray[np.float32], name: str = "") -> str:
-        """A constant of the type the net computes in."""
-
-    def policy_output(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """The operator that gives the logits `[B, A]`."""
-
-    def gather_actions(self, logits: str, trunk: str, planes: str) -> str:
-        """The logits `[B, A]` from flattened planes, as `ActionGather`."""
-
-
 class PolicyHead(nn.Module):
     """A policy head: from a trunk `[B, C, H, W]` to logits `[B, A]`."""
 
     def __init__(self, spec: NetSpec, game: Game) -> None:
         super().__init__()
+        self.function = spec.activation
         self.activate = ACTIVATIONS[spec.activation]
         self.cells = prod(board(spec, game))
 
-    @staticmethod
-    def write_onnx(graph: GraphWriter, trunk: str) -> str:
-        """Write the layers under the names they have in the net, `policy....`."""
+    def layers(self, net: ProgramWriter, trunk: Value) -> Value:
+        """The same as a program, see `zerogames.nets.program_writer`."""
         raise NotImplementedError
 
 
@@ -127,11 +82,23 @@ class ActionGather(nn.Module):
             logits = F.pad(logits, (0, self.num_other), value=NO_PASS_LOGIT)
         return logits if self.flatten_only else logits.index_select(1, self.index)
 
+    def layers(self, net: ProgramWriter, planes: Value, trunk: Value) -> Value:
+        """The same as a program; `planes` may be flat already."""
+        logits = planes if len(planes.shape) == 1 else net.flatten(planes)
+        total = logits.size + self.num_other
+        if self.other is not None:
+            others = net.dense(net.pool(trunk), self.other)
+            logits = net.op("Concat", logits, others, shape=(total,), axis=1)
+        elif self.num_other:
+            pads = np.array([0, 0, 0, self.num_other], np.int64)
+            low = np.array(NO_PASS_LOGIT, np.float32)
+            logits = net.op("Pad", logits, pads, low, shape=(total,))
+        index = np.arange(total) if self.flatten_only else self.index.cpu().numpy()
+        return net.gather(logits, index)
+
 
 class DensePolicy(PolicyHead):
     """1x1 to 32 channels, then one dense layer to all actions (Lc0's classical head)."""
-
-    NORMED = (("conv", "norm"),)
 
     def __init__(self, spec: NetSpec, game: Game) -> None:
         super().__init__(spec, game)
@@ -144,18 +111,14 @@ class DensePolicy(PolicyHead):
         logits: Tensor = self.dense(self.activate(self.norm(self.conv(trunk))).flatten(1))
         return logits
 
-    @staticmethod
-    def write_onnx(graph: GraphWriter, trunk: str) -> str:
-        """Write the layers."""
-        planes = graph.activate(graph.conv(trunk, "policy.conv", norm="policy.norm"))
-        flat = graph.flatten(planes)
-        return graph.policy_output("Gemm", flat, *graph.dense_weights("policy.dense"), transB=1)
+    def layers(self, net: ProgramWriter, trunk: Value) -> Value:
+        """The same as a program."""
+        planes = net.activate(net.conv(trunk, self.conv, self.norm), self.function)
+        return net.dense(net.flatten(planes), self.dense)
 
 
 class ConvPolicy(PolicyHead):
     """Two 3x3 convolutions to the game's policy planes (Lc0's convolutional head)."""
-
-    NORMED = (("conv1", "norm"),)
 
     def __init__(self, spec: NetSpec, game: Game) -> None:
         super().__init__(spec, game)
@@ -171,12 +134,10 @@ class ConvPolicy(PolicyHead):
         logits: Tensor = self.gather(planes, trunk)
         return logits
 
-    @staticmethod
-    def write_onnx(graph: GraphWriter, trunk: str) -> str:
-        """Write the layers."""
-        planes = graph.activate(graph.conv(trunk, "policy.conv1", norm="policy.norm"))
-        logits = graph.flatten(graph.conv(planes, "policy.conv2"))
-        return graph.gather_actions(logits, trunk, "conv")
+    def layers(self, net: ProgramWriter, trunk: Value) -> Value:
+        """The same as a program."""
+        planes = net.activate(net.conv(trunk, self.conv1, self.norm), self.function)
+        return self.gather.layers(net, net.conv(planes, self.conv2), trunk)
 
 
 class PointsPolicy(PolicyHead):
@@ -193,17 +154,13 @@ class PointsPolicy(PolicyHead):
         logits: Tensor = self.gather(self.conv(trunk), trunk)
         return logits
 
-    @staticmethod
-    def write_onnx(graph: GraphWriter, trunk: str) -> str:
-        """Write the layers."""
-        logits = graph.flatten(graph.conv(trunk, "policy.conv"))
-        return graph.gather_actions(logits, trunk, "conv")
+    def layers(self, net: ProgramWriter, trunk: Value) -> Value:
+        """The same as a program."""
+        return self.gather.layers(net, net.conv(trunk, self.conv), trunk)
 
 
 class AlphaZeroPolicy(PolicyHead):
     """1x1 to two channels, then one dense layer to the board's points."""
-
-    NORMED = (("conv", "norm"),)
 
     def __init__(self, spec: NetSpec, game: Game) -> None:
         super().__init__(spec, game)
@@ -219,12 +176,10 @@ class AlphaZeroPolicy(PolicyHead):
         logits: Tensor = self.gather(points, trunk)
         return logits
 
-    @staticmethod
-    def write_onnx(graph: GraphWriter, trunk: str) -> str:
-        """Write the layers."""
-        planes = graph.activate(graph.conv(trunk, "policy.conv", norm="policy.norm"))
-        points = graph.dense(graph.flatten(planes), "policy.dense")
-        return graph.gather_actions(points, trunk, "conv")
+    def layers(self, net: ProgramWriter, trunk: Value) -> Value:
+        """The same as a program."""
+        planes = net.activate(net.conv(trunk, self.conv, self.norm), self.function)
+        return self.gather.layers(net, net.dense(net.flatten(planes), self.dense), trunk)
 
 
 def make_policy(spec: NetSpec, game: Game) -> PolicyHead:
@@ -235,12 +190,11 @@ def make_policy(spec: NetSpec, game: Game) -> PolicyHead:
 class DenseHead(nn.Module):
     """1x1 convolution, a hidden dense layer, an output layer: value and moves left."""
 
-    NORMED = (("conv", "norm"),)
-
     def __init__(
         self, spec: NetSpec, cells: int, outputs: int, *, channels: int, hidden: int
     ) -> None:
         super().__init__()
+        self.function = spec.activation
         self.activate = ACTIVATIONS[spec.activation]
         keras = spec.convention == "keras"
         self.conv = pointwise(spec.channels, channels, bias=keras)
@@ -254,12 +208,19 @@ class DenseHead(nn.Module):
         raw: Tensor = self.output(self.activate(self.hidden(planes.flatten(1))))
         return raw
 
+    def layers(self, net: ProgramWriter, trunk: Value) -> Value:
+        """The same as a program."""
+        planes = net.activate(net.conv(trunk, self.conv, self.norm), self.function)
+        hidden = net.dense(net.flatten(planes), self.hidden)
+        return net.dense(net.activate(hidden, self.function), self.output)
+
 
 class PooledHead(nn.Module):
     """The trunk averaged over the board, a hidden dense layer, an output layer."""
 
     def __init__(self, spec: NetSpec, outputs: int, *, hidden: int) -> None:
         super().__init__()
+        self.function = spec.activation
         self.activate = ACTIVATIONS[spec.activation]
         self.hidden = nn.Linear(spec.channels, hidden)
         self.output = nn.Linear(hidden, outputs)
@@ -268,6 +229,11 @@ class PooledHead(nn.Module):
         """Raw numbers `[B, outputs]`."""
         raw: Tensor = self.output(self.activate(self.hidden(trunk.mean((2, 3)))))
         return raw
+
+    def layers(self, net: ProgramWriter, trunk: Value) -> Value:
+        """The same as a program."""
+        hidden = net.activate(net.dense(net.pool(trunk), self.hidden), self.function)
+        return net.dense(hidden, self.output)
 
 
 def make_value(spec: NetSpec, cells: int) -> nn.Module:

@@ -12,7 +12,18 @@ from zerogames_kernels.reference import dense_index
 WINDOW = 2 * RADIUS + 1
 NORM_MOMENTUM = 0.01
 """Share by which a batch moves the running statistics, as in Lc0 and Keras."""
-ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "mish": F.mish}
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "none": lambda x: x,
+    "relu": F.relu,
+    "relu2": lambda x: F.relu(x).square(),
+    "mish": F.mish,
+    "gelu": F.gelu,
+    "swish": F.silu,
+    "selu": F.selu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+}
+"""The functions of each number that layers may have, by name; programs have the same."""
 
 
 class BatchNorm(nn.BatchNorm2d):
@@ -70,6 +81,7 @@ class SqueezeExcitation(nn.Module):
 
     def __init__(self, channels: int, ratio: int, activation: str = "relu") -> None:
         super().__init__()
+        self.function = activation
         self.activate = ACTIVATIONS[activation]
         hidden = channels // ratio
         self.squeeze = nn.Linear(channels, hidden)

@@ -9,10 +9,13 @@ from zerogames_kernels import Pattern
 
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
+from zerogames.nets import program as layers
 from zerogames.nets.blocks import Stem, layers_per_block, make_block
 from zerogames.nets.heads import make_ends, make_moves_left, make_policy, make_value
 from zerogames.nets.layers import initialize
 from zerogames.nets.names import check_patterns, group_patterns
+from zerogames.nets.program import Program
+from zerogames.nets.program_writer import ProgramWriter, array
 from zerogames.nets.spec import NetSpec, Value
 
 
@@ -90,6 +93,35 @@ class Model(nn.Module):
         output = self(planes)
         wdl = win_draw_loss(output.value_logits, self.spec.value)
         return output.policy_logits, wdl, output.moves_left
+
+    def program(self, game: Game | None = None) -> Program:
+        """The net as a program of layers, see `zerogames.nets.program`.
+
+        Args:
+            game: Another board size, if the net serves any.
+        """
+        spec, shape = self.spec, self.input_shape
+        if game is not None:
+            shape = game.encodings[spec.encoding.partition(":")[0]].shape
+        net = ProgramWriter(spec.name, self, shape)
+        x = planes = net.program.planes
+        if self.input_scale is not None:
+            factors = array(self.input_scale)
+            x = net.append(layers.InputScale, planes, shape=planes.shape, factors=factors)
+        trunk = net.write(self.blocks, net.write(self.stem, x))
+        outputs = {"policy": net.write(self.policy, trunk)}
+        raw = net.write(self.value, trunk)
+        plane = spec.first_player_plane
+        given = {"value": spec.value, "first_player_plane": plane}
+        inputs = (raw,) if plane is None else (raw, planes)
+        with net.within("value"):
+            outputs["wdl"] = net.append(layers.WinDrawLoss, *inputs, shape=(3,), **given)
+        if self.moves_left is not None:
+            raw = net.write(self.moves_left, trunk)
+            with net.within("moves_left"):
+                outputs["moves_left"] = net.append(layers.MovesLeft, raw, shape=())
+        net.program.outputs = outputs
+        return net.program
 
 
 def _scale(spec: NetSpec, planes: int) -> Tensor | None:

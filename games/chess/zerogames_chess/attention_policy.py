@@ -2,10 +2,13 @@
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from zerogames.game import Game
-from zerogames.nets.heads import ActionGather, GraphWriter, PolicyHead
+from zerogames.nets.heads import ActionGather, PolicyHead
+from zerogames.nets.program import Tensor as Value
+from zerogames.nets.program_writer import ProgramWriter
 from zerogames.nets.spec import NetSpec
 
 SQUARES = 64
@@ -42,26 +45,30 @@ class AttentionPolicy(PolicyHead):
         gathered: Tensor = self.gather(logits, trunk)
         return gathered
 
-    @staticmethod
-    def write_onnx(graph: GraphWriter, trunk: str) -> str:
-        """Write the layers; the values have the shapes of `forward`."""
-        numbers, op = graph.numbers, graph.op
-        seventh, eighth = SEVENTH, EIGHTH
-        squares = op("Reshape", trunk, numbers(0, graph.spec.channels, SQUARES))
-        squares = op("Transpose", squares, perm=[0, 2, 1])
-        squares = graph.activate(graph.token_dense(squares, "policy.embed"))
-        query = graph.token_dense(squares, "policy.query")
-        key = graph.token_dense(squares, "policy.key")
-        pairs = op("MatMul", query, op("Transpose", key, perm=[0, 2, 1]))
-        scale = graph.weights(np.array(graph.spec.channels**-0.5, np.float32))
-        pairs = op("Mul", pairs, scale)
-        last_rank = op("Slice", key, numbers(eighth.start), numbers(eighth.stop), numbers(1))
-        offsets = graph.token_dense(last_rank, "policy.promotion")
-        pieces = op("Slice", offsets, numbers(0), numbers(3), numbers(2))
-        common = op("Slice", offsets, numbers(3), numbers(4), numbers(2))
-        pieces = op("Unsqueeze", graph.add(pieces, common), numbers(1))
-        starts, ends = numbers(seventh.start, eighth.start), numbers(seventh.stop, eighth.stop)
-        plain = op("Slice", pairs, starts, ends, numbers(1, 2))
-        promotions = graph.add(op("Unsqueeze", plain, numbers(3)), pieces)
-        logits = op("Concat", graph.flatten(pairs), graph.flatten(promotions), axis=1)
-        return graph.gather_actions(logits, trunk, "attention")
+    def layers(self, net: ProgramWriter, trunk: Value) -> Value:
+        """The same as a program; the tensors have the shapes of `forward`."""
+
+        def numbers(*values: int) -> NDArray[np.int64]:
+            return np.array(values, np.int64)
+
+        seventh, eighth, op = SEVENTH, EIGHTH, net.op
+        squares = net.activate(net.dense(net.tokens(trunk), self.embed), self.function)
+        query, key = net.dense(squares, self.query), net.dense(squares, self.key)
+        channels = trunk.shape[0]
+        turned = op("Transpose", key, shape=(channels, SQUARES), perm=[0, 2, 1])
+        pairs = op("MatMul", query, turned, shape=(SQUARES, SQUARES))
+        scale = np.array(channels**-0.5, np.float32)
+        pairs = op("Mul", pairs, scale, shape=pairs.shape)
+        ends = numbers(eighth.start), numbers(eighth.stop)
+        last_rank = op("Slice", key, *ends, numbers(1), shape=(8, channels))
+        offsets = net.dense(last_rank, self.promotion)
+        pieces = op("Slice", offsets, numbers(0), numbers(3), numbers(2), shape=(8, 3))
+        common = op("Slice", offsets, numbers(3), numbers(4), numbers(2), shape=(8, 1))
+        pieces = op("Unsqueeze", net.add(pieces, common), numbers(1), shape=(1, 8, 3))
+        starts, stops = numbers(seventh.start, eighth.start), numbers(seventh.stop, eighth.stop)
+        plain = op("Slice", pairs, starts, stops, numbers(1, 2), shape=(8, 8))
+        plain = op("Unsqueeze", plain, numbers(3), shape=(8, 8, 1))
+        promotions = op("Add", plain, pieces, shape=(8, 8, 3))
+        flat = net.flatten(pairs), net.flatten(promotions)
+        logits = op("Concat", *flat, shape=(flat[0].size + flat[1].size,), axis=1)
+        return self.gather.layers(net, logits, trunk)
