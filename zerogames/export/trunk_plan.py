@@ -98,11 +98,10 @@ class _Cursor:
 
     def take(self, kind: type[LayerType]) -> LayerType | None:
         """The next layer, if it is of a kind and reads what was computed last."""
-        if not self.layers or not isinstance(self.layers[0], kind):
+        layer = self.layers[0] if self.layers else None
+        if not isinstance(layer, kind) or all(source is not self.at for source in layer.inputs):
             return None
-        if not any(source is self.at for source in self.layers[0].inputs):
-            return None
-        layer = self.layers.pop(0)
+        del self.layers[0]
         self.at = layer.output
         return layer
 

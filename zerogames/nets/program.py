@@ -141,7 +141,7 @@ class Convolution(Weighted):
     @property
     def size(self) -> int:
         """Rows of the window."""
-        return self.window.shape[2]
+        return int(self.window.shape[2])
 
     @cached_property
     def window(self) -> Array:

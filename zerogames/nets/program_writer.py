@@ -166,8 +166,14 @@ class ProgramWriter:
         """
         inputs = tuple(one for one in operands if isinstance(one, Tensor))
         constants = {i: one for i, one in enumerate(operands) if not isinstance(one, Tensor)}
-        more = {"operator": operator, "constants": constants, "attributes": attributes}
-        return self._add(p.Operator, inputs, shape, **more)
+        return self._add(
+            p.Operator,
+            inputs,
+            shape,
+            operator=operator,
+            constants=constants,
+            attributes=attributes,
+        )
 
     def append(
         self, layer: type[LayerType], *inputs: Tensor, shape: tuple[int, ...], **fields: Any
