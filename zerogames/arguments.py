@@ -157,10 +157,8 @@ def _given(option: str, argv: Sequence[str]) -> str | None:
 def _unknown_option(option: str, known: set[str]) -> UserError:
     error = unknown_name("option", option, known)
     # Some commands have a hundred: the nearest is enough.
-    return UserError(str(error).partition("; known:")[0].partition(" known:")[0] + _SEE_HELP)
-
-
-_SEE_HELP = " (--help lists all)"
+    nearest = str(error).partition("; known:")[0].partition(" known:")[0]
+    return UserError(f"{nearest} (--help lists all)")
 
 
 def _known_options(parse: Callable[[Sequence[str], bool], Any], argv: Sequence[str]) -> set[str]:

@@ -94,6 +94,8 @@ class MatchFolder(LockedFolder):
         super().__init__(path)
         self._game, self._control = game, control
         self._writer = next(iter(get_game_data(game).writers.values()))
+        self._games_path = path / "games.jsonl"
+        self._records_path = path / f"games{self._writer.suffix}"
         with self.released_on_error():
             self._check_identity(identity)
             data = self._games_path.read_bytes() if self._games_path.exists() else b""
@@ -103,7 +105,9 @@ class MatchFolder(LockedFolder):
             self.accept("event.json", json.dumps(identity, indent=2) + "\n")
             if whole < len(data):
                 os.truncate(self._games_path, whole)
-            self._rewrite_records()
+            if self.games:
+                records = [self._record(one, number) for number, one in enumerate(self.games, 1)]
+                write_bytes_atomically(self._records_path, b"".join(records))
 
     def add(self, stored: StoredGame) -> None:
         """Keep a finished game: it is on disk when this returns."""
@@ -112,14 +116,6 @@ class MatchFolder(LockedFolder):
         self.games.append(stored)
         with self._records_path.open("ab") as file:
             file.write(self._record(stored, len(self.games)))
-
-    @property
-    def _games_path(self) -> Path:
-        return self.path / "games.jsonl"
-
-    @property
-    def _records_path(self) -> Path:
-        return self.path / f"games{self._writer.suffix}"
 
     def _check_identity(self, identity: Mapping[str, Any]) -> None:
         before = read_table(self.path / "event.json") or identity
@@ -132,11 +128,6 @@ class MatchFolder(LockedFolder):
                     f"'{self.path}' holds another event: {key} was {known}, not {value}; "
                     "give another --out"
                 )
-
-    def _rewrite_records(self) -> None:
-        if self.games:
-            games = (self._record(one, number) for number, one in enumerate(self.games, start=1))
-            write_bytes_atomically(self._records_path, b"".join(games))
 
     def _record(self, stored: StoredGame, number: int) -> bytes:
         record = stored.record(

@@ -24,7 +24,7 @@ from zerogames.engine import (
 )
 from zerogames.errors import UserError, unknown_name
 from zerogames.evaluate import Evaluator, check_precision
-from zerogames.game import Game
+from zerogames.game import Game, parse_position
 from zerogames.nets.foreign import net_suffixes
 from zerogames.runs.net_source import check_net_text
 from zerogames.search.settings import search_preset
@@ -107,10 +107,7 @@ class NetPlayer:
         """Search by nodes or by the clock."""
         if position.start != self._start_text:
             self._start_text = position.start
-            game = position.game
-            self._start = (
-                game.parse_state(position.start) if position.start else game.initial_state()
-            )
+            self._start = parse_position(position.game, position.start)
         think_limits = self._think_limits(position, limits)
         self._engine.set_position(self._start, position.actions)
         thought = self._engine.think(think_limits, stop=self._closed)
@@ -169,8 +166,7 @@ def _number(text: str, key: str, low: float, high: float) -> float:
     return number
 
 
-def _make(argument: str, game: Game) -> NetPlayer:
-    return NetPlayer(NetCommand.parse(argument), game)
-
-
-kind = PlayerKind(title=lambda argument: NetCommand.parse(argument).title(), make=_make)
+kind = PlayerKind(
+    title=lambda argument: NetCommand.parse(argument).title(),
+    make=lambda argument, game: NetPlayer(NetCommand.parse(argument), game),
+)

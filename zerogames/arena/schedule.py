@@ -34,17 +34,13 @@ class Appointment:
         return self.key.rpartition(" | ")[0]
 
 
-def pairings(players: Sequence[str], format: Format) -> list[tuple[str, str]]:
-    """All meetings."""
-    if format == "gauntlet":
-        return [(players[0], other) for other in players[1:]]
-    return list(combinations(players, 2))
-
-
 def schedule(players: Sequence[str], games: int, format: Format) -> Iterator[Appointment]:
     """All games, `games` for each pairing; every pairing has played its pair before a new round."""
+    pairings = list(combinations(players, 2))
+    if format == "gauntlet":
+        pairings = [(players[0], other) for other in players[1:]]
     for round in range((games + 1) // 2):
-        for a, b in pairings(players, format):
+        for a, b in pairings:
             yield Appointment(first=a, second=b, pairing=(a, b), round=round, swapped=False)
             if 2 * round + 1 < games:
                 yield Appointment(first=b, second=a, pairing=(a, b), round=round, swapped=True)

@@ -108,19 +108,18 @@ def _print_net(console: Console, model: "Model", described: "NetInfo | None") ->
 
 def _layer_table(summary: "Summary") -> Table:
     table = Table("layer", "kind", "output", "parameters", "MFLOP")
-    for label, layers in _collapse(summary.layers):
-        for layer, name in zip(layers, label, strict=True):
-            table.add_row(
-                name,
-                layer.kind,
-                "x".join(map(str, layer.output.shape)),
-                f"{layer.parameters:,}",
-                f"{2 * layer.macs / 1e6:.2f}" if layer.macs else "",
-            )
+    for name, layer in _collapse(summary.layers):
+        table.add_row(
+            name,
+            layer.kind,
+            "x".join(map(str, layer.output.shape)),
+            f"{layer.parameters:,}",
+            f"{2 * layer.macs / 1e6:.2f}" if layer.macs else "",
+        )
     return table
 
 
-def _collapse(layers: "Sequence[Layer]") -> "Iterator[tuple[list[str], list[Layer]]]":
+def _collapse(layers: "Sequence[Layer]") -> "Iterator[tuple[str, Layer]]":
     """Layers by block; equal blocks in a row are shown once, e.g. `blocks 0-5 expand`."""
 
     def block(layer: "Layer") -> str:
@@ -135,12 +134,12 @@ def _collapse(layers: "Sequence[Layer]") -> "Iterator[tuple[list[str], list[Laye
         return content if name.startswith("blocks.") else name
 
     for _, run in groupby(blocks, key=shape):
-        entries = list(run)
-        (first, group), last = entries[0], entries[-1][0]
+        (first, group), *others = run
         title = first.replace(".", " ")
-        if len(entries) > 1:
-            title += f"-{last.rpartition('.')[2]}"
-        yield [f"{title} {layer.name.removeprefix(first).strip('.')}" for layer in group], group
+        if others:
+            title += f"-{others[-1][0].rpartition('.')[2]}"
+        for layer in group:
+            yield f"{title} {layer.name.removeprefix(first).strip('.')}", layer
 
 
 def _print_papers(console: Console) -> None:

@@ -74,7 +74,8 @@ class Dialogue:
         self._go_on()
         while True:
             try:
-                line = self._read(self._prompt())
+                over = self._table.result is not None
+                line = self._read("game over> " if over else f"{self._side()}> ")
             except EOFError:
                 self._say("")
                 return
@@ -85,9 +86,6 @@ class Dialogue:
                 self._obey(line.strip())
             except UserError as error:
                 self._say(str(error))
-
-    def _prompt(self) -> str:
-        return "game over> " if self._table.result is not None else f"{self._side()}> "
 
     def _side(self) -> str:
         return SIDES[self._table.person]
@@ -108,14 +106,11 @@ class Dialogue:
         try:
             action = table.game.parse_action(table.state, line)
         except UserError as error:
-            raise UserError(f"{error}. {self._possible()}") from None
+            moves = table.legal_moves()
+            shown = ", ".join(moves[:MOST_MOVES]) + (", ..." if len(moves) > MOST_MOVES else "")
+            raise UserError(f"{error}. You can play {shown}; or type help.") from None
         table.play(action)
         self._go_on(show=True)
-
-    def _possible(self) -> str:
-        moves = self._table.legal_moves()
-        shown = ", ".join(moves[:MOST_MOVES]) + (", ..." if len(moves) > MOST_MOVES else "")
-        return f"You can play {shown}; or type help."
 
     def _go_on(self, *, show: bool = False) -> None:
         """Let the opponent move, and pass for whoever can do nothing else, until the person's turn.

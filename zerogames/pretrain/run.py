@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
@@ -21,12 +21,11 @@ from zerogames.game import Game
 from zerogames.nets import Model, save_net
 from zerogames.nets.summary import count_trainable
 from zerogames.pretrain.card import write_card
-from zerogames.pretrain.progress import training_frame, validation_line
 from zerogames.pretrain.settings import KIND, PretrainSettings
 from zerogames.pretrain.validation_set import ValidationSet
 from zerogames.registry import get_game
 from zerogames.runs.disk import name_disk_errors
-from zerogames.runs.display import Display
+from zerogames.runs.display import Display, Frame, clock
 from zerogames.runs.folder import RunFolder, RunPaths
 from zerogames.runs.metrics_log import Events, JsonLines
 from zerogames.runs.net_source import check_resumed_net, find_net
@@ -117,11 +116,6 @@ class PretrainRun:
         """Share of the run that is over."""
         return self.settings.progress(elapsed_s=self.elapsed_s, step=self.trainer.step)
 
-    @property
-    def waiting_share(self) -> float:
-        """Share of this session's time in which the net waited for data."""
-        return self._waited_s / max(1e-9, time.perf_counter() - self._started)
-
     def run(self) -> None:
         """Train to the end, or to the next stop."""
         settings = self.settings
@@ -192,7 +186,7 @@ class PretrainRun:
             self._leave_out(batch)
             progress = self.progress if by_clock else None
             self._reports.append(trainer.train_step(batch, progress=progress))
-            self.display.show(training_frame(self.progress, self.waiting_share, self._line))
+            self.display.show(self._frame())
             if trainer.step % settings.report_every == 0:
                 self._report()
             validated = trainer.step % settings.validation.every == 0 and self.progress < 1
@@ -205,6 +199,22 @@ class PretrainRun:
         elif not validated:
             self._write_net({})
             self._save()
+
+    def _frame(self) -> Frame:
+        """What the display shows: the newest line of metrics, once there is one."""
+        line, done = self._line, self.progress
+        share = self._waited_s / max(1e-9, time.perf_counter() - self._started)
+        waiting = f"{share:.0%} waiting for data"  # of this session's time
+        if not line:
+            return Frame(done=done, title=waiting)
+        rate = f"{line['train_samples_per_s']:,.0f} positions/s"
+        return Frame(
+            done=done,
+            title=f"{rate}, {waiting}",
+            line=f"{clock(line['time_s'])} step {line['step']:,}: loss {line['loss']:.3f}, "
+            f"accuracy {line['policy_accuracy']:.2%}, value MSE {line['value_mse']:.3f}, {rate}, "
+            f"{line['waiting_share']:.0%} waiting for data",
+        )
 
     def _leave_out(self, batch: SampleBatch) -> SampleBatch:
         """Give no weight to moves that the net cannot express: passes, for the papers' Go nets."""
@@ -248,7 +258,7 @@ class PretrainRun:
         # The checkpoint last: a run that is over is not continued, and would keep an older net.
         self._write_net(figures, playing)
         self._save(score=score)
-        self.display.line(validation_line(trainer.step, figures))
+        self.display.line(_validation_line(trainer.step, figures))
         # The rate of steps shall not count the time of validation.
         self._reported = (time.perf_counter(), trainer.samples, self._waited_s)
         self._reports.clear()
@@ -275,6 +285,19 @@ class PretrainRun:
             data_licence=self.settings.licence,
         )
         write_card(self.paths, self.settings, playing, self.trainer, shown, self.elapsed_s)
+
+
+def _validation_line(step: int, figures: Mapping[str, float]) -> str:
+    phases = ", ".join(
+        f"{name.partition('/')[0]} {value:.1%}"
+        for name, value in figures.items()
+        if name.endswith("/policy_accuracy")
+    )
+    return (
+        f"step {step:,}: validation accuracy {figures['policy_accuracy']:.2%}"
+        f"{f' ({phases})' if phases else ''}, value MSE {figures['value_mse']:.4f} "
+        f"(/4: {figures['value_mse_quarter']:.4f}), policy loss {figures['policy_loss']:.3f}"
+    )
 
 
 def _unplaced_actions(game: Game, model: Model) -> NDArray[np.intp]:

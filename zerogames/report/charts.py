@@ -2,7 +2,7 @@
 
 import html
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
@@ -29,21 +29,14 @@ class Series:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Level:
-    """A dashed line across the chart, such as the rating of a fixed player."""
-
-    name: str
-    value: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class LineChart:
     """A chart of lines; `svg` draws it."""
 
     title: str
     series: Sequence[Series]
     x_label: str
-    levels: Sequence[Level] = ()
+    levels: Mapping[str, float] = field(default_factory=dict)
+    """Dashed lines across the chart by name, such as the ratings of fixed players."""
     from_zero: bool = False
     y_format: Callable[[float], str] = lambda value: f"{value:g}"
     y_range: tuple[float, float] | None = None
@@ -64,7 +57,7 @@ class LineChart:
     def _y_limits(self, shown: Sequence[Series]) -> tuple[float, float]:
         if self.y_range is not None:
             return self.y_range
-        ys = [y for one in shown for _, y in one.points] + [level.value for level in self.levels]
+        ys = [y for one in shown for _, y in one.points] + list(self.levels.values())
         ys += [bound for one in shown for _, low, high in one.band for bound in (low, high)]
         low, high = min(ys), max(ys)
         if self.from_zero:
@@ -97,10 +90,10 @@ class LineChart:
                 parts.append(_text(x, bottom + 17, f"{tick:g}", "middle"))
         parts.append(f'<path class="axis" d="M{_LEFT} {bottom}H{right}"/>')
         parts.append(_text((_LEFT + right) / 2, self.height - 8, self.x_label, "middle"))
-        for level in self.levels:
-            _, y = place((x_low, level.value))
+        for name, value in self.levels.items():
+            _, y = place((x_low, value))
             parts.append(f'<path class="level" d="M{_LEFT} {y:.1f}H{right}"/>')
-            parts.append(_text(right - 4, y - 4, level.name, "end"))
+            parts.append(_text(right - 4, y - 4, name, "end"))
         for one, colour in zip(shown, cycle(COLOURS), strict=False):
             parts += self._draw_series(one, colour, place)
         return parts + (_legend(shown, right) if len(shown) > 1 else [])

@@ -4,7 +4,7 @@ import html
 import json
 from collections.abc import Callable, Sequence
 
-from zerogames.report.charts import Level, LineChart, Point, Series
+from zerogames.report.charts import LineChart, Point, Series
 from zerogames.report.game_section import game_section
 from zerogames.report.run_data import Line, RunData, number, sample_games
 
@@ -155,7 +155,7 @@ def _charts(run: RunData) -> list[LineChart]:
         LineChart(
             title="Elo with 95 % interval",
             series=[elo],
-            levels=_levels(rated[-1]) if rated else (),
+            levels=_levels(rated[-1]) if rated else {},
             x_label=x_label,
             y_format=lambda value: f"{value:.0f}",
         ),
@@ -187,15 +187,11 @@ def _is_rated(line: Line) -> bool:
     return all(number(line, key) is not None for key in ("time_s", "elo", "low", "high"))
 
 
-def _levels(line: Line) -> list[Level]:
+def _levels(line: Line) -> dict[str, float]:
     anchors = line.get("anchors")
     if not isinstance(anchors, dict):
-        return []
-    return [
-        Level(name=str(name), value=value)
-        for name in anchors
-        if (value := number(anchors, name)) is not None
-    ]
+        return {}
+    return {name: value for name in anchors if (value := number(anchors, name)) is not None}
 
 
 def _short(value: float) -> str:
