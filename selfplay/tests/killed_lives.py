@@ -29,7 +29,7 @@ def main() -> None:
         generations = _generations(settings.out)
         pid = os.fork()
         if pid == 0:
-            _live(settings)
+            live(settings)
         # A moment of any round but the last, which would end the run.
         wanted = generations + (rng.randrange(2) if generations < settings.generations - 3 else 0)
         while _generations(settings.out) < wanted:
@@ -39,13 +39,14 @@ def main() -> None:
         killed += os.WIFSIGNALED(os.waitpid(pid, 0)[1])
     pid = os.fork()
     if pid == 0:
-        _live(settings)
+        live(settings)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     print(json.dumps({"killed": killed}))
     sys.exit(code)
 
 
-def _live(settings: TrainSettings) -> None:
+def live(settings: TrainSettings) -> None:
+    """Train to the end and leave the process."""
     code = 1
     try:
         run_training(settings)

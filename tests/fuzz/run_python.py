@@ -28,7 +28,13 @@ LARGEST_MB = 1500
 MAX_BYTES = 200_000
 _BUILD = Path(__file__).parents[2] / "build" / "fuzz"
 _FAVOURITES = b'\0\xff\x7f\x80()[]{};\\"/-+.09eEwWbB \n=,:'
-_PACKAGES = ["zerogames", "zerogames_chess", "zerogames_go", "zerogames_classics", "zerogames_shogi"]
+_PACKAGES = [
+    "zerogames",
+    "zerogames_chess",
+    "zerogames_go",
+    "zerogames_classics",
+    "zerogames_shogi",
+]
 
 
 def mutate(data: bytearray, corpus: Sequence[bytes], source: random.Random) -> None:

@@ -6,9 +6,11 @@ while the trainer has all cores, and then continue their games. On a cluster all
 
 import time
 
+from zerogames.data.shard import shard_paths
 from zerogames_selfplay.loop.learner import BackgroundLearner, Learner, RoundProgress, TrainRound
 from zerogames_selfplay.loop.rater import Rater
 from zerogames_selfplay.loop.run_state import RunState
+from zerogames_selfplay.players.counts import Counts
 from zerogames_selfplay.players.players import Players
 
 _POLL_S = 0.05
@@ -35,6 +37,10 @@ class Driver:
     def train(self) -> None:
         """Play and train until a limit is reached or the run is stopped."""
         run, players = self.run, self.players
+        if any(shard_paths(run.paths.shards)):
+            # Sessions that were killed before their round may have left games.
+            players.pause()
+            self._learn(Counts(), 0.0)
         while not run.finished:
             players.resume()
             before, begin = players.counts(), time.monotonic()
@@ -46,11 +52,20 @@ class Driver:
             self._count_restarts()
             if run.stop.is_set():
                 break
+            self._learn(run.status.selfplay.since(before), seconds)
+
+    def _learn(self, played: Counts, seconds: float) -> None:
+        """Train rounds until all shards are read; each gives a net and a checkpoint."""
+        run = self.run
+        while not run.finished:
             if self._train_round():
                 self._adopt_net()
-                run.note_generation(run.status.selfplay.since(before), seconds)
+                run.note_generation(played, seconds)
                 self._begin_rating_if_due()
                 self.report_ratings()
+                played, seconds = Counts(), 0.0
+            if not run.report.unread_shards:
+                break
 
     def _play(self) -> None:
         """Play until there is enough for a round of training."""
@@ -167,6 +182,8 @@ class ConcurrentDriver(Driver):
             self._count_restarts()
             if learner.is_training and (report := learner.poll(0.0)) is not None:
                 run.note_report(report)
+                if report.unread_shards:
+                    ask_at = 0.0
                 if report.net is not None:
                     self._adopt_net()
                     now = time.monotonic()

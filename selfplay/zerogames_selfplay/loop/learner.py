@@ -8,7 +8,8 @@ from typing import Protocol
 
 @dataclass(frozen=True, kw_only=True)
 class TrainRound:
-    """A round of training: new shards are read, then the steps that are due are made."""
+    """A round of training: a portion of the new shards is read, then the steps that are due are
+    made."""
 
     elapsed_s: float
     """Time of the run so far, which the checkpoint keeps."""
@@ -44,13 +45,15 @@ class LearnerReport:
     elapsed_s: float
     """Time of the run at the last round."""
     positions: int
-    """Positions in all shards so far."""
+    """Positions in all shards that were read so far."""
     games: int
     window: int
     """Positions in the replay window."""
     missing_positions: int
     """Positions that are needed before the first step can be made."""
     due_steps: int
+    unread_shards: int
+    """Shards on disk that no round has read yet."""
     set_aside: int
     """Damaged shards."""
     net: Path | None = None

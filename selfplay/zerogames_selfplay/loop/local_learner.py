@@ -1,7 +1,9 @@
 """The learner of this process: reads finished shards, trains on the window, keeps checkpoints.
 
 Its last checkpoint and the shards on disk hold all its state, so that a learner that was killed
-continues where the checkpoint was made: shards that came later are read again.
+continues where the checkpoint was made: shards that came later are read again. A round reads a
+portion of the shards at most and makes checkpoints on its way, so that a run which is killed again
+and again makes progress all the same.
 """
 
 import dataclasses
@@ -89,6 +91,9 @@ class LocalLearner:
         self._refused: set[str] = set()
         self._unseen: ShardSamples | None = None
         """The newest shard, until a step was made with it in the window."""
+        self._begun_at = self._saved_at = time.monotonic()
+        """When the present round began, and when it last made a checkpoint."""
+        self._begun_elapsed_s = self.progress.elapsed_s
         self._note_problems()
 
     @property
@@ -113,14 +118,30 @@ class LocalLearner:
         """Positions that must be played before the first step."""
         return max(0, self.settings.first_positions - self.window.total_positions)
 
-    def read_new_shards(self) -> None:
-        """Put the shards that are on disk and not known yet into the window."""
+    @property
+    def unread_shards(self) -> int:
+        """Shards on disk that are not in the window yet."""
+        return len(self._unread_paths())
+
+    def _unread_paths(self) -> list[Path]:
+        return [path for path in shard_paths(self.paths.shards) if path.name not in self._known]
+
+    def read_new_shards(self, most: int | None = None) -> None:
+        """Put shards that are on disk and not known yet into the window, the oldest first.
+
+        Args:
+            most: Positions after which no further shard is read; half of the time between two
+                checkpoints ends it, too. None: no bound.
+        """
         before = self.window.total_positions
-        for path in shard_paths(self.paths.shards):
-            if path.name not in self._known:
-                self._read_shard(path)
-                self._known.add(path.name)
-                self.progress.shards.append(path.name)
+        stop_at = time.monotonic() + self.settings.checkpoint_s / 2
+        for path in self._unread_paths():
+            self._read_shard(path)
+            self._known.add(path.name)
+            self.progress.shards.append(path.name)
+            read = self.window.total_positions - before
+            if most is not None and (read >= most or time.monotonic() >= stop_at):
+                break
         self._note_problems()
         new = self.window.total_positions - before
         self.progress.due_samples += new * self.settings.reuse
@@ -163,12 +184,13 @@ class LocalLearner:
         }
 
     def train_round(self, order: TrainRound, keep_on: KeepOn) -> LearnerReport:
-        """Read new shards, make the steps that are due, write net and checkpoint.
+        """Read a portion of the new shards, make the steps that are due, write net and checkpoint.
 
         `keep_on` is called after each step.
         """
-        self.progress.elapsed_s = order.elapsed_s
-        self.read_new_shards()
+        self._begun_at, self._begun_elapsed_s = time.monotonic(), order.elapsed_s
+        self._saved_at = self._begun_at
+        self.read_new_shards(most=self.settings.generation_positions)
         steps = self.due_steps
         if order.max_steps is not None:
             steps = min(steps, order.max_steps)
@@ -182,7 +204,7 @@ class LocalLearner:
             return self.report()
         self.progress.generation += 1
         net = self.write_net()
-        self.save()
+        self._save_round()
         return self.report(net=net, metrics=metrics | validation, steps=made, seconds=seconds)
 
     def _train(self, steps: int, progress: float, keep_on: KeepOn) -> tuple[dict[str, float], int]:
@@ -197,11 +219,18 @@ class LocalLearner:
                 sums[name] = sums.get(name, 0.0) + value
             if not keep_on(self.round_progress()):
                 break
+            if time.monotonic() >= self._saved_at + self.settings.checkpoint_s:
+                self._save_round()
         made = self.step - first
         means = {name: total / made for name, total in sums.items()}
         if metrics:
             means["learning_rate"] = metrics["learning_rate"]
         return means, made
+
+    def _save_round(self) -> None:
+        self.progress.elapsed_s = self._begun_elapsed_s + time.monotonic() - self._begun_at
+        self.save()
+        self._saved_at = time.monotonic()
 
     def round_progress(self) -> RoundProgress:
         """The state of the present round; may be asked from another thread."""
@@ -220,6 +249,7 @@ class LocalLearner:
             window=self.window.num_positions,
             missing_positions=self.missing_positions,
             due_steps=self.due_steps,
+            unread_shards=self.unread_shards,
             set_aside=self.progress.set_aside,
             notes=notes,
             **changes,

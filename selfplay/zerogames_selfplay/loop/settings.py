@@ -103,6 +103,8 @@ class TrainSettings:
     """Positions that must be played before the first training step."""
     reuse: float = 4.0
     """Training samples per new position; 4 is usual, more than 8 is not advisable."""
+    checkpoint_s: float = 60.0
+    """The longest time in seconds between two checkpoints while the learner trains."""
     keep_checkpoints: int = 2
     """Number of newest checkpoints to keep beside the one of the best rated net."""
     keep_nets: int = 20
@@ -120,7 +122,7 @@ class TrainSettings:
         """Raise `UserError` for numbers that make no sense."""
         check_numbers(
             self,
-            positive=("minutes", "steps", "generations"),
+            positive=("minutes", "steps", "generations", "checkpoint_s"),
             not_negative=("lanes", "workers", "keep_nets"),
             one_or_more=("generation_positions", "first_positions", "keep_checkpoints"),
         )

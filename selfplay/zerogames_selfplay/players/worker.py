@@ -143,6 +143,7 @@ class Worker:
             except queue.Empty:
                 break
             self._take(record)
+            self._sync_if_due()  # However many there are, no shard is much too large.
         self._hand_over()
         self._store.flush()
 
