@@ -36,31 +36,28 @@ class RecordStatistics:
     def add(self, records: Iterable[GameRecord]) -> None:
         """Count more games."""
         for record in records:
-            self._add(record)
-
-    def _add(self, record: GameRecord) -> None:
-        plies = len(record.actions)
-        self.shortest = plies if self.games == 0 else min(self.shortest, plies)
-        self.longest = max(self.longest, plies)
-        self.games += 1
-        self.positions += plies
-        self.results[record.result] += 1
-        self.reasons[record.reason or "unknown"] += 1
-        self.nets[record.net or "unknown"] += 1
-        self.identities[record.game] += 1
-        key = record.start.encode() + b"\0" + record.actions.tobytes()
-        self.duplicates += key in self._seen
-        self._seen.add(key)
-        search = record.search
-        if search is None:
-            self.kinds["none"] += plies
-            return
-        for kind, number in zip(*np.unique(search.kinds, return_counts=True), strict=True):
-            self.kinds[SEARCH_KINDS[int(kind)]] += int(number)
-        self.visits += int(search.policy_visits.sum())
-        known = search.surprise[np.isfinite(search.surprise)]
-        self.surprise += float(known.sum())
-        self.searched += int((np.diff(search.policy_offsets) > 0).sum())
+            plies = len(record.actions)
+            self.shortest = plies if self.games == 0 else min(self.shortest, plies)
+            self.longest = max(self.longest, plies)
+            self.games += 1
+            self.positions += plies
+            self.results[record.result] += 1
+            self.reasons[record.reason or "unknown"] += 1
+            self.nets[record.net or "unknown"] += 1
+            self.identities[record.game] += 1
+            key = record.start.encode() + b"\0" + record.actions.tobytes()
+            self.duplicates += key in self._seen
+            self._seen.add(key)
+            search = record.search
+            if search is None:
+                self.kinds["none"] += plies
+                continue
+            for kind, number in zip(*np.unique(search.kinds, return_counts=True), strict=True):
+                self.kinds[SEARCH_KINDS[int(kind)]] += int(number)
+            self.visits += int(search.policy_visits.sum())
+            known = search.surprise[np.isfinite(search.surprise)]
+            self.surprise += float(known.sum())
+            self.searched += int((np.diff(search.policy_offsets) > 0).sum())
 
     def rows(self) -> Mapping[str, str]:
         """Names and values for people."""

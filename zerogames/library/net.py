@@ -73,11 +73,9 @@ class Net:
         return load_net(self.path, game=self.game)[0]
 
     def state(self, position: Position = None) -> State:
-        """Read a position of the net's game.
+        """Read a position of the net's game: text such as a FEN, `startpos moves e2e4`, or both.
 
-        Args:
-            position: A state, which is returned; or text such as a FEN, `startpos moves e2e4`, or
-                both; by default the initial position.
+        A state is returned as it is; without anything it is the initial position.
         """
         if position is None:
             return self.game.initial_state()

@@ -8,9 +8,7 @@
 
 A native game's state class carries its compiled classes (`zerogames::bind_play`); a game written
 in Python is wrapped and gets the same classes, slower, with a `PythonRulesWarning` unless its spec
-says `in_python`. All values are in [-1, 1], the view of the player to move at the root, unless said
-otherwise. Everything is deterministic for a seed. An object may be used by one thread at a time;
-the GIL is released inside.
+says `in_python`. Everything is deterministic for a seed; the GIL is released inside.
 """
 
 from zerogames.game import Game, State

@@ -102,13 +102,15 @@ class CheckpointFolder:
     @property
     def best(self) -> Path | None:
         """The one with the highest score, the newest of equals."""
+        return next(iter(self._best_first()), None)
+
+    def _best_first(self) -> list[Path]:
         scores = self.scores()
-        return max(scores, key=lambda path: (scores[path], _step(path))) if scores else None
+        return sorted(scores, key=lambda path: (scores[path], _step(path)), reverse=True)
 
     def _prune(self) -> None:
-        paths, scores = self.paths, self.scores()
-        best = sorted(scores, key=lambda path: (scores[path], _step(path)), reverse=True)
-        kept = {*paths[-self.keep_last :], *best[: self.keep_best]}
+        paths = self.paths
+        kept = {*paths[-self.keep_last :], *self._best_first()[: self.keep_best]}
         for path in paths:
             if path not in kept:
                 # A folder that is half deleted must not look like a checkpoint.

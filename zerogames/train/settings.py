@@ -86,13 +86,11 @@ class TrainerSettings:
 
     def check(self) -> None:
         """Raise `UserError` for numbers that make no sense."""
-        for name in ("batch_size", "splits", "swa_period"):
-            self._at_least(name, 1)
-        for name in ("warmup_steps", "total_steps", "threads", "seed"):
-            self._at_least(name, 0)
         for field in fields(self):
-            if field.type in ("float", float):
-                self._at_least(field.name, 0)
+            value = getattr(self, field.name)
+            least = 1 if field.name in ("batch_size", "splits", "swa_period", "swa_scale") else 0
+            if isinstance(value, int | float) and not value >= least:
+                raise UserError(f"{field.name} must be {least} or more, not {value}")
         if self.learning_rate == 0:
             raise UserError("learning_rate must be above 0")
         for name in ("momentum", "ema_decay"):
@@ -100,8 +98,6 @@ class TrainerSettings:
                 raise UserError(f"{name} must be below 1, not {getattr(self, name)}")
         if self.search_value_share > 1:
             raise UserError(f"search_value_share {self.search_value_share} is not a share")
-        if self.swa_scale < 1:
-            raise UserError(f"swa_scale must be 1 or more, not {self.swa_scale}")
         if self.batch_size % self.splits:
             raise UserError(f"a batch of {self.batch_size} does not divide in {self.splits} splits")
         if self.nesterov and self.optimizer == "sgd" and self.momentum == 0:
@@ -118,8 +114,3 @@ class TrainerSettings:
             raise UserError(
                 f"the schedule 'cosine' needs total_steps above warmup_steps ({self.warmup_steps})"
             )
-
-    def _at_least(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if not value >= least:
-            raise UserError(f"{name} must be {least} or more, not {value}")

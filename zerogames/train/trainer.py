@@ -37,11 +37,8 @@ class Trainer:
     Inside an initialised process group of torch (Ray Train makes one) the steps of all its members
     are one: each takes its own batch, gradients are averaged.
 
-    Args:
-        model: Is trained in place, moved to `device` and to the memory format of the settings.
-        game: What the model plays.
-        settings: How.
-        device: By default a GPU if there is one.
+    The model is trained in place, moved to the device (by default a GPU if there is one) and to the
+    memory format of the settings.
     """
 
     def __init__(

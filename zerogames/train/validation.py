@@ -29,7 +29,9 @@ def validate(
         minus loss) and `value_mse_quarter` (the same divided by 4); then, where it is known how far
         the game was, the same for each phase, e.g. `opening/policy_accuracy`.
     """
-    means = _Means()
+    counts: dict[str, float] = defaultdict(float)
+    sums: dict[str, float] = defaultdict(float)
+    weights: dict[str, float] = defaultdict(float)
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
@@ -38,11 +40,15 @@ def validate(
             output = model(torch.from_numpy(batch.planes).to(device))
             targets = make_targets(batch, search_value_share, device)
             for prefix, rows in _groups(batch):
-                if rows.any():
-                    means.add(prefix, rows.to(device), output, targets, model.spec)
+                if not rows.any():
+                    continue
+                counts[f"{prefix}positions"] += int(rows.sum())
+                for name, figure, weight in _figures(output, targets, rows.to(device), model.spec):
+                    sums[prefix + name] += weight * float(figure)
+                    weights[prefix + name] += weight
     finally:
         model.train(was_training)
-    return means.table()
+    return counts | {name: sums[name] / weight for name, weight in weights.items() if weight > 0}
 
 
 def _groups(batch: SampleBatch) -> Iterator[tuple[str, Tensor]]:
@@ -56,43 +62,20 @@ def _groups(batch: SampleBatch) -> Iterator[tuple[str, Tensor]]:
         yield f"{name}/", (known & (phase == number)).float()
 
 
-class _Means:
-    """Weighted means of figures, and counts of positions, by name."""
-
-    def __init__(self) -> None:
-        self._counts: dict[str, float] = defaultdict(float)
-        self._sums: dict[str, float] = defaultdict(float)
-        self._weights: dict[str, float] = defaultdict(float)
-
-    def add(
-        self, prefix: str, rows: Tensor, output: Output, targets: Targets, spec: NetSpec
-    ) -> None:
-        """Add the figures of those rows of a batch that are 1, under names with the prefix."""
-        assert targets.weights is not None
-        row_weights = targets.weights * rows
-        chosen = replace(targets, weights=row_weights)
-        losses = compute_losses(output, chosen, spec)
-        metrics = compute_metrics(output, chosen, spec)
-        self._counts[f"{prefix}positions"] += int(rows.sum())
-        figures = {
-            "loss": losses.total,
-            "policy_loss": losses.policy,
-            "value_loss": losses.value,
-            **metrics._asdict(),
-        }
-        weight = float(row_weights.sum())
-        for name, figure in figures.items():
-            self._add(prefix + name, figure, weight)
-        if losses.moves_left is not None and targets.moves_left is not None:
-            known = float((row_weights * (targets.moves_left >= 0)).sum())
-            self._add(f"{prefix}moves_left_loss", losses.moves_left, known)
-
-    def _add(self, name: str, figure: Tensor, weight: float) -> None:
-        self._sums[name] += weight * float(figure)
-        self._weights[name] += weight
-
-    def table(self) -> dict[str, float]:
-        """All counts and means."""
-        weights = self._weights
-        means = {name: self._sums[name] / weights[name] for name in weights if weights[name] > 0}
-        return self._counts | means
+def _figures(
+    output: Output, targets: Targets, rows: Tensor, spec: NetSpec
+) -> Iterator[tuple[str, Tensor, float]]:
+    """Names, means over those rows of a batch that are 1, and the weights of these means."""
+    assert targets.weights is not None
+    row_weights = targets.weights * rows
+    chosen = replace(targets, weights=row_weights)
+    losses = compute_losses(output, chosen, spec)
+    weight = float(row_weights.sum())
+    yield "loss", losses.total, weight
+    yield "policy_loss", losses.policy, weight
+    yield "value_loss", losses.value, weight
+    for name, figure in compute_metrics(output, chosen, spec)._asdict().items():
+        yield name, figure, weight
+    if losses.moves_left is not None and targets.moves_left is not None:
+        known = float((row_weights * (targets.moves_left >= 0)).sum())
+        yield "moves_left_loss", losses.moves_left, known
