@@ -25,6 +25,7 @@ from zerogames_chess.nnue.feature_set import FeatureSet
 from zerogames_chess.nnue.inference import load_native
 from zerogames_chess.nnue.model import NnueModel
 from zerogames_chess.nnue.network import Network, read_network, serialize
+from zerogames_go.leela_zero.importing import import_leela_zero
 from zerogames_selfplay.loop.settings import TrainSettings
 
 from zerogames.config import to_table
@@ -414,6 +415,16 @@ def short_lc0() -> bytes:
     return lc0.format_net(replace(net, value=short), "linear16")
 
 
+def leela_zero_nets() -> list[bytes]:
+    """The text of a net for the smallest board, of both versions."""
+    conv = [" ".join(["0.5"] * n) for n in (162, 1, 1, 1)]
+    block = [" ".join(["0.25"] * n) for n in (9, 1, 1, 1)] * 2
+    policy = [" ".join(["1e-1"] * n) for n in (2, 2, 2, 2, 40, 5)]
+    value = [" ".join(["0.1"] * n) for n in (1, 1, 1, 1, 1024, 256, 256, 1)]
+    lines = [*conv, *block, *policy, *value]
+    return ["\n".join([version, *lines, ""]).encode() for version in ("1", "2")]
+
+
 def nnue_network(data: bytes) -> None:
     """A network file with its checksum made right, in Python and in the engine."""
     sealed = data + hashlib.sha256(data).digest()
@@ -488,6 +499,7 @@ TARGETS: Mapping[str, Target] = {
         a_file(native_net, "net.native"),
         lambda: [make_native(small_net().program())],
     ),
+    "leela_zero_weights": Target(a_file(import_leela_zero, "net.txt"), leela_zero_nets),
     "lc0_weights": Target(a_file(import_lc0, "net.pb"), lambda: [small_lc0(), short_lc0()]),
     "nnue_network": Target(nnue_network, lambda: [small_network()]),
     "nnue_checkpoint": Target(a_file(nnue_checkpoint, "a.safetensors"), nnue_checkpoints),

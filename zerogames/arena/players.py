@@ -202,7 +202,7 @@ def parse_player(text: str) -> PlayerSpec:
     if match:
         given, body = match[1].strip(), match[2].strip()
     path = re.split(r"[@?]", body, maxsplit=1)[0]
-    if path.endswith(net_suffixes()) and not body.startswith("net:"):
+    if path.endswith(net_suffixes()) and body.partition(":")[0] not in _kinds():
         kind, argument = "net", body
     else:
         kind, _, argument = body.partition(":")

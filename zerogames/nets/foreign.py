@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def _readers() -> "dict[str, Callable[[Path], Model]]":
-    return {end: read for plugin in all_plugins() for end, read in plugin.net_formats.items()}
+    readers = {end: read for plugin in all_plugins() for end, read in plugin.net_formats.items()}
+    return dict(sorted(readers.items(), key=lambda reader: -len(reader[0])))  # `.gz` ends `.pb.gz`
 
 
 OWN_SUFFIX = ".safetensors"

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #if defined(__AVX2__)
@@ -44,6 +45,12 @@ class History {
   }
   void end_ply(std::uint64_t hash) {
     if (first_) changes_.push_back(kFirst | kPass);
+    add_hash(hash);
+    ++num_plies_;
+  }
+  /// Records a ply in which nobody played: the turn went to the other player.
+  void change_turn(std::uint64_t hash) {
+    changes_.push_back(kFirst | kPass | kTurn);
     add_hash(hash);
     ++num_plies_;
   }
@@ -96,6 +103,38 @@ class History {
     }
   }
 
+  /// What one ply did.
+  struct Ply {
+    bool passed = false;
+    bool turn_changed = false;  ///< nobody played
+    Colour player = kBlack;     ///< who played the stone
+    Point point = 0;            ///< of the stone; without meaning for the other kinds
+    int num_removed = 0;        ///< stones taken away, also by suicide
+    Point removed = 0;          ///< the first of them
+  };
+
+  /// Calls `visit(ply, boards)` for the plies from the last one back, with the boards before each,
+  /// until it returns false.
+  template <class Visit>
+  void for_each_ply_back(std::array<Points, 2> boards, Visit visit) const {
+    Ply ply;
+    for (std::size_t i = changes_.size(); i-- > 0;) {
+      const std::uint16_t change = changes_[i];
+      const auto point = static_cast<Point>(change & kPointMask);
+      if (!undo(change, boards)) {
+        ++ply.num_removed;
+        ply.removed = point;
+        continue;
+      }
+      ply.turn_changed = change & kTurn;
+      ply.passed = (change & kPass) && !ply.turn_changed;
+      ply.player = static_cast<Colour>(change >> kColourShift & 1);
+      ply.point = point;
+      if (!visit(std::as_const(ply), std::as_const(boards))) return;
+      ply = {};
+    }
+  }
+
   /// Hash of the board `plies_ago`, which must exist.
   std::uint32_t hash_before(int plies_ago) const {
     return hashes_[hashes_.size() - 1 - static_cast<std::size_t>(plies_ago)];
@@ -106,12 +145,14 @@ class History {
   static constexpr std::size_t kFilterWords = 64;
   // A change is colour and point; a flag marks the first of a ply.
   static constexpr int kColourShift = 10;
+  static constexpr std::uint16_t kPointMask = (1 << kColourShift) - 1;
+  static constexpr std::uint16_t kTurn = 0x2000;
   static constexpr std::uint16_t kPass = 0x4000;
   static constexpr std::uint16_t kFirst = 0x8000;
 
   static bool undo(std::uint16_t change, std::array<Points, 2>& boards) {
     if (!(change & kPass)) {
-      boards[change >> kColourShift & 1].toggle(change & ((1 << kColourShift) - 1));
+      boards[change >> kColourShift & 1].toggle(change & kPointMask);
     }
     return change & kFirst;
   }

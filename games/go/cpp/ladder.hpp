@@ -19,6 +19,45 @@ struct Ladders {
   Points unsettled;
 };
 
+/// A board to read on: moves are tried and taken back, with a simple ko for one ply. Suicide is
+/// illegal.
+class ReadingBoard {
+ protected:
+  static constexpr Point kNoPoint = kMaxArea;
+
+  explicit ReadingBoard(const Board& board) : board_(board) {}
+
+  bool is_legal(Point point, Colour player) const {
+    return point != ko_ && !board_.effect(point, player).suicide();
+  }
+
+  /// Returns `then()`, called while the move is on the board.
+  template <class Then>
+  bool try_move(Point point, Colour player, Then then) {
+    Placement done;
+    board_.place(point, player, done);
+    const Point outer_ko = ko_;
+    ko_ = kNoPoint;
+    if (done.num_captured == 1 && board_.chain_size(done.captured[0]) == 1) {
+      const Point head = board_.head(point);
+      if (board_.chain_size(head) == 1 && board_.in_atari(head)) ko_ = done.captured[0];
+    }
+    const bool answer = then();
+    ko_ = outer_ko;
+    board_.undo(done);
+    return answer;
+  }
+
+  int empty_neighbours(Point point) const {
+    int count = 0;
+    for (const Point next : board_.neighbours(point)) count += board_.colour(next) == kEmpty;
+    return count;
+  }
+
+  Board board_;
+  Point ko_ = kNoPoint;
+};
+
 /// Reads ladders: chains with one or two liberties that the other side (the attacker) captures by
 /// a sequence of ataris, wherever the turn really is.
 ///
@@ -30,9 +69,10 @@ struct Ladders {
 /// A chain is lost if A is true now and after every legal move of the defender anywhere; unsettled
 /// if A is true now and some move of the defender makes it false. Suicide is illegal here, a simple
 /// ko is banned for one ply, and no ko comes from the game.
-class LadderReader {
+class LadderReader : private ReadingBoard {
  public:
-  LadderReader(const Board& board, const LadderLimits& limits) : board_(board), limits_(limits) {}
+  LadderReader(const Board& board, const LadderLimits& limits)
+      : ReadingBoard(board), limits_(limits) {}
 
   Ladders read() {
     Ladders ladders;
@@ -49,7 +89,6 @@ class LadderReader {
 
  private:
   enum class Label { kNone, kLost, kUnsettled };
-  static constexpr Point kNoPoint = kMaxArea;
 
   Label label(Point stone) {
     Point liberties[3];
@@ -101,35 +140,9 @@ class LadderReader {
     });
   }
 
-  bool is_legal(Point point, Colour player) const {
-    return point != ko_ && !board_.effect(point, player).suicide();
-  }
-
-  template <class Then>
-  bool try_move(Point point, Colour player, Then then) {
-    Placement done;
-    board_.place(point, player, done);
-    const Point outer_ko = ko_;
-    ko_ = kNoPoint;
-    if (done.num_captured == 1 && board_.chain_size(done.captured[0]) == 1) {
-      const Point head = board_.head(point);
-      if (board_.chain_size(head) == 1 && board_.in_atari(head)) ko_ = done.captured[0];
-    }
-    const bool answer = then();
-    ko_ = outer_ko;
-    board_.undo(done);
-    return answer;
-  }
-
   bool stop(int depth) {
     stopped_ = stopped_ || ++nodes_ > limits_.nodes || depth > limits_.depth;
     return stopped_;
-  }
-
-  int empty_neighbours(Point point) const {
-    int count = 0;
-    for (const Point next : board_.neighbours(point)) count += board_.colour(next) == kEmpty;
-    return count;
   }
 
   /// A.
@@ -220,11 +233,9 @@ class LadderReader {
     });
   }
 
-  Board board_;
   LadderLimits limits_;
   Colour defender_ = kBlack;
   Point stone_ = 0;  ///< any stone of the chain in question
-  Point ko_ = kNoPoint;
   int nodes_ = 0;
   bool stopped_ = false;
   Points touched_;

@@ -29,53 +29,72 @@ inline bool is_own_eye(const Board& board, Point point, Colour player) {
   return enemies + (at_edge ? 1 : 0) < 2;
 }
 
-/// The stones of `player` that cannot be captured even if the opponent alone moves, after Benson
-/// ("Life in the game of Go", 1976).
-///
-/// A region is a connected set of points without a stone of the player; it is vital to a chain if
-/// all its empty points are liberties of the chain. Chains with fewer than two vital regions drop
-/// out, then regions that touch such a chain, until nothing changes.
-inline Points unconditionally_alive(const Board& board, Colour player) {
-  struct Region {
-    Points points;
-    Points around;  ///< the player's stones beside it
-  };
+/// A connected set of points without a stone of a player, and the player's stones beside it.
+struct Region {
+  Points points;
+  Points around;
+};
+
+/// The connected part of `within` that its first point belongs to; `within` is not empty.
+inline Points first_component(const Geometry& geometry, const Points& within) {
+  Points component;
+  bool started = false;
+  within.for_each([&](Point point) {
+    if (!std::exchange(started, true)) component.set(point);
+  });
+  for (Points front = component; front.any();) {
+    front = (geometry.around(front) & within) - component;
+    component = component | front;
+  }
+  return component;
+}
+
+inline std::vector<Region> regions_without(const Board& board, Colour player) {
   const Geometry& geometry = board.geometry();
-  const Points own = board.stones(player), empty = board.empty();
+  const Points own = board.stones(player);
   std::vector<Region> regions;
   for (Points rest = geometry.board - own; rest.any();) {
-    Points region;
-    bool started = false;
-    rest.for_each([&](Point point) {
-      if (!std::exchange(started, true)) region.set(point);
-    });
-    for (Points front = region; front.any();) {
-      front = (geometry.around(front) & rest) - region;
-      region = region | front;
-    }
+    const Points region = first_component(geometry, rest);
     rest = rest - region;
     regions.push_back({region, geometry.around(region) & own});
   }
-  Points alive = own;
+  return regions;
+}
+
+/// The stones of `player` that cannot be captured even if the opponent alone moves, after Benson
+/// ("Life in the game of Go", 1976).
+///
+/// `regions` are those of `regions_without`. One of them is vital to a chain if the chain touches
+/// all its points of `vital`: the empty points, or all points where the opponent could kill himself
+/// to go on. Chains with fewer than two vital regions drop out, then regions that touch such a
+/// chain, until nothing changes.
+inline Points pass_alive(const Board& board, Colour player, const std::vector<Region>& regions,
+                         const Points& vital) {
+  const Geometry& geometry = board.geometry();
+  Points alive = board.stones(player);
   for (bool changed = true; std::exchange(changed, false);) {
     board.heads(player).for_each([&](Point head) {
       if (!alive.test(head)) return;
       Points chain;
       board.for_each_stone(head, [&](Point stone) { chain.set(stone); });
-      const Points liberties = geometry.around(chain) & empty;
-      int vital = 0;
+      const Points beside = geometry.around(chain);
+      int number = 0;
       for (const Region& region : regions) {
         const bool touches = (region.around & chain).any();
         const bool enclosed = !(region.around - alive).any();
-        if (touches && enclosed && !((region.points & empty) - liberties).any()) ++vital;
+        if (touches && enclosed && !((region.points & vital) - beside).any()) ++number;
       }
-      if (vital < 2) {
+      if (number < 2) {
         alive = alive - chain;
         changed = true;
       }
     });
   }
   return alive;
+}
+
+inline Points unconditionally_alive(const Board& board, Colour player) {
+  return pass_alive(board, player, regions_without(board, player), board.empty());
 }
 
 }  // namespace zerogames::go

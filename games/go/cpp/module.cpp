@@ -60,14 +60,19 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
   nb::class_<Rules>(m, "Rules")
       .def(
           "__init__",
-          [](Rules* self, float komi, std::string_view ko, bool suicide, int max_plies) {
-            new (self)
-                Rules{.komi = komi, .ko = parse_ko(ko), .suicide = suicide, .max_plies = max_plies};
+          [](Rules* self, float komi, std::string_view ko, bool suicide, bool friendly_pass,
+             int max_plies) {
+            new (self) Rules{.komi = komi,
+                             .ko = parse_ko(ko),
+                             .suicide = suicide,
+                             .friendly_pass = friendly_pass,
+                             .max_plies = max_plies};
           },
           nb::kw_only(), nb::arg("komi") = 7.5F, nb::arg("ko") = "positional",
-          nb::arg("suicide") = true, nb::arg("max_plies") = 0)
+          nb::arg("suicide") = true, nb::arg("friendly_pass") = false, nb::arg("max_plies") = 0)
       .def_ro("komi", &Rules::komi)
       .def_ro("suicide", &Rules::suicide)
+      .def_ro("friendly_pass", &Rules::friendly_pass)
       .def_ro("max_plies", &Rules::max_plies);
 
   auto state = bind_state<State>(m, "Go");

@@ -28,6 +28,8 @@ struct Rules {
   float komi = 7.5F;
   Ko ko = Ko::kPositional;
   bool suicide = true;
+  /// A pass after which dead stones may still be captured: players do not fear it.
+  bool friendly_pass = false;
   /// A longer game is scored as it stands; needed at least with the simple ko.
   int max_plies = 0;
 

@@ -8,6 +8,7 @@
 #include "board.hpp"
 #include "encoding.hpp"
 #include "history.hpp"
+#include "katago_encoder.hpp"
 #include "life.hpp"
 #include "rules.hpp"
 #include "scoring.hpp"
@@ -79,14 +80,16 @@ class State {
   /// Those of them that one cannot tell from the board: a stone that would be taken away at once,
   /// alone, never changes the board.
   Points banned_by_history() const {
+    return rules_.ko == Ko::kPositional ? banned_by_repetition() : banned();
+  }
+  /// Those of the banned points where the stone would not die at once, alone.
+  Points banned_by_repetition() const {
     Points found = banned();
-    if (rules_.ko == Ko::kPositional) {
-      const Points beside = board_.geometry().around(board_.stones(to_play_) | board_.empty());
-      const Points alone = found - beside;
-      alone.for_each([&](Point point) {
-        if (board_.effect(point, to_play_).suicide()) found.reset(point);
-      });
-    }
+    const Points beside = board_.geometry().around(board_.stones(to_play_) | board_.empty());
+    const Points alone = found - beside;
+    alone.for_each([&](Point point) {
+      if (board_.effect(point, to_play_).suicide()) found.reset(point);
+    });
     return found;
   }
   void play(Action action);
@@ -94,10 +97,10 @@ class State {
   /// A change of turn counts as a ply in which nothing happened, but not as a pass.
   void give_turn_to(Colour player) {
     if (player != to_play_) {
-      history_.begin_ply();
-      history_.end_ply(board_.hash());
+      history_.change_turn(board_.hash());
       ko_ = kNoPoint;
       to_play_ = player;
+      count_handicap();
     }
     passes_ = 0;
   }
@@ -135,6 +138,8 @@ class State {
     key = hash_combine(key, std::bit_cast<std::uint32_t>(rules_.komi));
     const Points forbidden = banned();
     forbidden.for_each([&](Point point) { key = hash_combine(key, point); });
+    key = hash_combine(key, KataGoHistory(katago_position(forbidden)).key());
+    key = hash_combine(key, handicap_);
     return hash_combine(key, previous);
   }
 
@@ -148,8 +153,8 @@ class State {
     encode(encoding, packed.bits, packed.constants);
   }
   void observe(const Encoding& encoding, std::span<float> planes) const {
-    std::array<std::uint64_t, 21 * Points::kWords> bits;
-    std::array<float, 2> constants;
+    std::array<std::uint64_t, Encoding::kMostBitPlanes * Points::kWords> bits;
+    std::array<float, Encoding::kMostConstants> constants;
     const int words = words_per_plane(board_.area());
     const std::span used =
         std::span(bits).first((encoding.num_planes() - encoding.num_constants()) * words);
@@ -168,6 +173,26 @@ class State {
     if (!std::isfinite(rules.komi)) throw Error("komi is a finite number");
     if (rules_.max_plies <= 0) rules_.max_plies = Rules::default_max_plies(board.size());
     history_.start(board.hash());
+    count_handicap();
+  }
+
+  /// Begins to count Black's stones until White puts one; there is no handicap if one stands.
+  void count_handicap() {
+    const bool open = !board_.stones(kWhite).any();
+    handicap_ = open ? board_.stones(kBlack).count() : 0;
+    handicap_open_ = open;
+  }
+
+  /// `banned` is what the ko rule forbids.
+  KataGoPosition katago_position(const Points& banned) const {
+    return {.board = board_,
+            .history = history_,
+            .rules = rules_,
+            .to_play = to_play_,
+            .ko = ko_,
+            .passes = passes_,
+            .banned = banned,
+            .handicap = handicap_};
   }
 
   bool is_banned(Point point, Board::Effect effect) const {
@@ -191,6 +216,8 @@ class State {
   Colour to_play_;
   Point ko_ = kNoPoint;  ///< banned by the simple ko rule
   int passes_ = 0;
+  int handicap_ = 0;            ///< Black's stones before White's first one
+  bool handicap_open_ = false;  ///< White has put none yet
 };
 
 inline bool State::repeats(Point point, Board::Effect effect) const {
@@ -334,6 +361,10 @@ inline void State::play(Action action) {
     ++passes_;
   } else {
     passes_ = 0;
+    if (handicap_open_) {
+      handicap_ += to_play_ == kBlack;
+      handicap_open_ = to_play_ == kBlack;
+    }
     const auto point = static_cast<Point>(action);
     const Colour enemy = opponent(to_play_);
     Placement done;
@@ -361,6 +392,13 @@ inline void State::play(Action action) {
 
 inline void State::encode(const Encoding& encoding, std::span<std::uint64_t> bits,
                           std::span<float> constants) const {
+  if (encoding.planes == Encoding::Planes::kKataGoV7) {
+    // A stone that dies alone is suicide, not a ban.
+    const Points forbidden = banned_by_repetition();
+    const KataGoPosition position = katago_position(forbidden);
+    KataGoEncoder(position, encoding).write(bits, constants);
+    return;
+  }
   const int words = words_per_plane(board_.area());
   const Colour own = to_play_, other = opponent(own);
   const auto put = [&](int plane, const Points& points) {

@@ -96,7 +96,7 @@ def check_symmetries(samples: list[tuple[zerogames.data.GameRecord, int]]) -> No
             turned = game.initial_state()
             for action in record.actions[:plies].tolist():
                 turned = turned.play(int(to[action]))
-            for encoding in ("golois-21", "leela-18"):
+            for encoding in game.encodings:
                 planes = symmetry.planes(state.observe(encoding))
                 assert np.array_equal(turned.observe(encoding), planes), symmetry.name
             legal = np.isin(np.arange(game.spec.action_size), state.legal_actions())

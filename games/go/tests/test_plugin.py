@@ -30,7 +30,7 @@ def test_is_a_plugin() -> None:
     assert isinstance(game, Go)
     typed: Game = game
     assert typed.spec.action_size == 82
-    assert list(game.encodings) == ["golois-21", "leela-18"]
+    assert list(game.encodings) == ["golois-21", "leela-18", "katago-v7"]
     assert game.spec.observation_shape == (21, 9, 9)
 
 

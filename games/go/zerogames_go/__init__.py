@@ -1,5 +1,6 @@
 """Go by area scoring on 2x2 to 25x25: rules, ladders, encodings, SGF."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zerogames.game import GamePlugin
@@ -9,6 +10,7 @@ from zerogames_go.sgf import read_sgf, write_sgf
 
 if TYPE_CHECKING:
     from zerogames.data.formats import GameData
+    from zerogames.nets.model import Model
 
 __all__ = ["Go", "GoOptions", "game", "read_sgf", "write_sgf"]
 
@@ -19,4 +21,17 @@ def _game_data(game: Go) -> "GameData":
     return game_data(game)
 
 
-game = GamePlugin(name="go", title="Go", options=GoOptions, create=Go, data=_game_data)
+def _read_net(path: Path) -> "Model":
+    from zerogames_go.foreign_nets import read_net
+
+    return read_net(path)
+
+
+game = GamePlugin(
+    name="go",
+    title="Go",
+    options=GoOptions,
+    create=Go,
+    data=_game_data,
+    net_formats=dict.fromkeys((".bin.gz", ".txt.gz", ".gz", ".bin", ".txt"), _read_net),
+)

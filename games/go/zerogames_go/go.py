@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from zerogames.game import (
     EndTarget,
     GameSpec,
     Heads,
+    PolicyKind,
     PolicyMap,
     State,
     Symmetry,
@@ -24,9 +25,13 @@ from zerogames.nets.spec import NetSpec
 from zerogames.picture import BoardPicture, Piece
 from zerogames.symmetry import square_symmetries
 from zerogames_go import _native
+from zerogames_go.leela_zero.names import is_leela_zero_name, parse_leela_zero_name
 from zerogames_go.options import GoOptions, native_rules
 from zerogames_go.paper_nets import is_paper_name, parse_paper_name
 from zerogames_go.patterns import PATTERNS
+
+if TYPE_CHECKING:
+    from zerogames.nets.heads import PolicyHead
 
 COLUMN_LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 """The letter I is skipped."""
@@ -59,6 +64,40 @@ _LEELA_PLANES = (
     "Black to play",
     "White to play",
 )
+_KATAGO_PLANES = (
+    "on the board",
+    "own stones",
+    "opponent's stones",
+    *(f"stones of chains with {n} libert{'y' if n == 1 else 'ies'}" for n in range(1, 4)),
+    "points that a ko or superko forbids",
+    "ko recapture bans of the clean-up phases",
+    "unused",
+    *(f"move {ago} pl{'y' if ago == 1 else 'ies'} ago" for ago in range(1, 6)),
+    "stones in a ladder",
+    "stones in a ladder 1 ply ago",
+    "stones in a ladder 2 plies ago",
+    "own moves that start a working ladder",
+    "own area",
+    "opponent's area",
+    "own stones at the second clean-up phase",
+    "opponent's stones at the second clean-up phase",
+    *(f"pass {ago} pl{'y' if ago == 1 else 'ies'} ago" for ago in range(1, 6)),
+    "own komi / 20",
+    "ko rule: not simple",
+    "ko rule: positional 0.5, situational -0.5",
+    "suicide is legal",
+    "territory scoring",
+    "tax on seki",
+    "tax on all groups",
+    "a clean-up phase",
+    "the second clean-up phase",
+    "a pass would end the game",
+    "a playout advantage is given",
+    "playout advantage / 2",
+    "a button is to be taken",
+    "parity of board and komi",
+)
+_KATAGO_NUMBERS = 19
 _BLACK_TO_PLAY = {"golois-21": 0, "leela-18": 16}
 """The plane that is one everywhere when Black is to play, by encoding."""
 
@@ -95,6 +134,18 @@ class Go(BaseGame):
                 num_constant_planes=2,
                 options=history,
             ),
+            "katago-v7": Encoding(
+                name="katago-v7",
+                planes=_KATAGO_PLANES,
+                height=size,
+                width=size,
+                num_constant_planes=_KATAGO_NUMBERS,
+                options={
+                    "conservative-pass": ("off", "on"),
+                    "pass-alive": ("rules", "suicide"),
+                    "handicap-bonus": ("none", "stones", "stones-1"),
+                },
+            ),
         }
         self.spec = GameSpec(
             name=self.name,
@@ -108,6 +159,7 @@ class Go(BaseGame):
             policy=("conv", "dense"),
             value=("wdl", "scalar", "binary"),
             policy_maps={"conv": PolicyMap(planes=1, index=points)},
+            kinds=(PolicyKind(name="leelaz", load=_leela_zero_policy),),
             ends=(
                 EndTarget(name="ownership", per_cell=True, weight=0.3),
                 EndTarget(name="score", per_cell=False, weight=0.0015, delta=12.0),
@@ -131,6 +183,8 @@ class Go(BaseGame):
         """Read a name of the papers on Go, such as `mobile.small`, or of the general form."""
         if is_paper_name(name):
             return parse_paper_name(name, self, first_player_planes=_BLACK_TO_PLAY)
+        if is_leela_zero_name(name):
+            return parse_leela_zero_name(name, self)
         return super().parse_net(name)
 
     @property
@@ -223,6 +277,12 @@ class Go(BaseGame):
             highlight=highlight,
             caption=_caption(_go_state(state)),
         )
+
+
+def _leela_zero_policy() -> "type[PolicyHead]":
+    from zerogames_go.leela_zero.policy import LeelaZeroPolicy
+
+    return LeelaZeroPolicy
 
 
 def _go_state(state: State) -> _native.Go:

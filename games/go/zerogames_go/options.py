@@ -27,6 +27,9 @@ RULE_SETS: dict[RulesName, RuleSet] = {
     "new-zealand": RuleSet("situational", suicide=True),
 }
 
+FRIENDLY_PASS: frozenset[RulesName] = frozenset({"chinese", "aga", "new-zealand"})
+"""Rules by which players agree on dead stones after they passed, or play on."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class GoOptions:
@@ -79,4 +82,10 @@ def named_rules(ko: KoRule, suicide: bool) -> tuple[RulesName, KoRule | None, bo
 def native_rules(options: GoOptions) -> _native.Rules:
     """The rules as the compiled code knows them."""
     ko, suicide = options.rule_set
-    return _native.Rules(komi=options.komi, ko=ko, suicide=suicide, max_plies=options.max_plies)
+    return _native.Rules(
+        komi=options.komi,
+        ko=ko,
+        suicide=suicide,
+        friendly_pass=options.rules in FRIENDLY_PASS,
+        max_plies=options.max_plies,
+    )
