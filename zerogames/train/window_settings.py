@@ -1,6 +1,7 @@
 """The settings of the replay window: its size, and how positions are drawn from it."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from zerogames.errors import UserError
@@ -49,21 +50,13 @@ class WindowSettings:
 
     def check(self) -> None:
         """Raise `UserError` for numbers that make no sense."""
-        least = {
-            "batch_size": 1,
-            "min_positions": 1,
-            "scale": 0,
-            "max_positions": 0,
-            "max_megabytes": 1,
-            "workers": 1,
-            "prefetch": 1,
-        }
-        for name, bound in least.items():
-            if getattr(self, name) < bound:
-                raise UserError(f"{name} must be {bound} or more, not {getattr(self, name)}")
-        for name in ("exponent", "growth", "surprise_share", "value_lambda"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 0 if field.name in ("scale", "max_positions") else 1
+            if field.type is int and value < least:
+                raise UserError(f"{field.name} must be {least} or more, not {value}")
+            if field.type is float and not 0 <= value <= 1:
+                raise UserError(f"{field.name} must be from 0 to 1, not {value}")
         if self.duplicate_weight != "linear" and not self.average_duplicates:
             raise UserError("duplicate_weight has a meaning with average_duplicates only")
 
@@ -79,9 +72,7 @@ def window_size(settings: WindowSettings, total_positions: int) -> int:
     scale = settings.scale or least
     grown = total_positions - least
     if exponent == 0:  # the limit of the formula
-        from math import log1p
-
-        gain = scale * log1p(grown / scale)
+        gain = scale * math.log1p(grown / scale)
     else:
         gain = scale * (((grown + scale) / scale) ** exponent - 1) / exponent
     size = min(total_positions, int(least + settings.growth * gain))
