@@ -70,7 +70,7 @@ fuzz: $(STAMP)
 # A million random lines to each engine; every answer is checked, every move by two sets of rules.
 FUZZ_LINES ?= 1000000
 fuzz-engines: $(STAMP)
-	@for engine in uci uci-nnue gtp gtp-analysis; do \
+	@for engine in uci uci-nnue usi gtp gtp-analysis; do \
 	  $(BIN)/python tests/fuzz/protocols.py $$engine --lines $(FUZZ_LINES) || exit 1; done
 
 lint: $(STAMP)

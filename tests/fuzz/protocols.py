@@ -1,10 +1,10 @@
 """Sends random lines to a real engine process and checks every answer; `make fuzz-engines`.
 
-    python tests/fuzz/protocols.py uci|uci-nnue|gtp|gtp-analysis [--lines N] [--seconds S]
+    python tests/fuzz/protocols.py uci|uci-nnue|usi|gtp|gtp-analysis [--lines N] [--seconds S]
 
 Fails at a death, an internal error, a traceback, an answer too many or too few, and an illegal
-move. Moves of chess are checked by python-chess and by our rules, moves of Go by our rules on the
-game that the engine prints. One JSON line gives the figures.
+move. Moves of chess are checked by python-chess and by our rules, moves of shogi and Go by our
+rules on the position or game that the engine prints. One JSON line gives the figures.
 """
 
 import argparse
@@ -31,16 +31,21 @@ from zerogames_go.gtp.json_query import parse_query
 from zerogames_go.gtp.played_game import GtpGame
 from zerogames_go.gtp.protocol import is_colour, parse_colour, parse_request
 from zerogames_go.gtp.rule_names import parse_rules
+from zerogames_shogi.usi import UsiPosition
 
 from zerogames.errors import UserError
 from zerogames.nets import build_model, parse_net_name, save_net
 from zerogames.registry import get_game
 
 ROOT = Path(__file__).parents[2]
-sys.path += [str(ROOT / "games/chess/tests/uci"), str(ROOT / "games/go/tests")]
+sys.path += [
+    str(ROOT / folder)
+    for folder in ("games/chess/tests/uci", "games/go/tests", "games/shogi/tests/usi")
+]
 
 import test_fuzz as uci_fuzz  # noqa: E402
 import test_gtp_fuzz as gtp_fuzz  # noqa: E402
+import test_usi_fuzz as usi_fuzz  # noqa: E402
 
 BLOCK = 500
 """Lines between two waits for all answers."""
@@ -132,6 +137,9 @@ class UciTalk:
         *("uci", "isready", "ucinewgame", "setoption", "position", "go", "stop", "ponderhit"),
         *("debug", "register", "bench", "eval", "d", "quit"),
     )
+    NO_SEARCH: tuple[str, ...] = ("perft",)
+    """Words with which `go` does not end in a move."""
+    POSITION = "info string fen "
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -143,7 +151,7 @@ class UciTalk:
     def block(self) -> list[str]:
         lines: list[str] = []
         for _ in range(BLOCK):
-            line = uci_fuzz.random_line(self._random)
+            line = self.random_line()
             words = re.sub(r"[\r\n]", " ", line).encode("utf-8", "surrogatepass")
             split = words.decode("utf-8", "replace").split()
             while split and split[0] not in self.COMMANDS:
@@ -151,7 +159,7 @@ class UciTalk:
             command = split[0] if split else ""
             if command in ("quit", "bench"):
                 continue
-            if command == "go" and "perft" not in split[1:]:
+            if command == "go" and not set(self.NO_SEARCH) & set(split[1:]):
                 lines.append("d")
                 self._asked.append(True)
             elif command == "d":
@@ -164,17 +172,49 @@ class UciTalk:
     def check(self, process: Process, count: Count) -> None:
         while self._ready or self._asked or self._searches:
             line = process.line()
-            if OUR_MISTAKE.search(line) or not (uci_fuzz.ANSWERS.match(line) or not line.strip()):
+            if OUR_MISTAKE.search(line) or not (self.is_answer(line) or not line.strip()):
                 count.mistakes.append(line)
             self._ready -= line == "readyok"
-            if line.startswith("info string fen "):
+            if line.startswith(self.POSITION):
                 if self._asked.popleft():
-                    self._searches.append(line.removeprefix("info string fen "))
+                    self._searches.append(line.removeprefix(self.POSITION))
             elif line.startswith("bestmove"):
                 fen, move = self._searches.popleft(), line.split()[1]
                 count.moves += 1
-                if not is_legal_chess(fen, move):
+                if not self.is_legal(fen, move):
                     count.mistakes.append(f"{line} in {fen}")
+
+    def random_line(self) -> str:
+        return uci_fuzz.random_line(self._random)
+
+    def is_answer(self, line: str) -> bool:
+        return uci_fuzz.ANSWERS.match(line) is not None
+
+    def is_legal(self, position: str, move: str) -> bool:
+        return is_legal_chess(position, move)
+
+
+class UsiTalk(UciTalk):
+    """The same for shogi."""
+
+    COMMANDS = (
+        *("usi", "isready", "usinewgame", "setoption", "position", "go", "stop", "ponderhit"),
+        *("debug", "register", "bench", "eval", "d", "gameover", "quit"),
+    )
+    NO_SEARCH = ("perft", "mate")
+    POSITION = "info string sfen "
+
+    def random_line(self) -> str:
+        return usi_fuzz.random_line(self._random)
+
+    def is_answer(self, line: str) -> bool:
+        return usi_fuzz.ANSWERS.match(line) is not None
+
+    def is_legal(self, position: str, move: str) -> bool:
+        found = UsiPosition.of(position, (), declares=True)
+        if move == "win":
+            return found.state.may_declare
+        return move in (found.legal_moves or ["resign"])
 
 
 def is_legal_chess(fen: str, move: str) -> bool:
@@ -356,6 +396,9 @@ def start(kind: str, seed: int, folder: Path) -> tuple[Process, Talk]:
         case "uci-nnue":
             # The time bounds searches whose 4 nodes grow to a whole first iteration.
             return Process(["uci", "--nnue", "shipped", "--nodes", "4"], folder), UciTalk(seed)
+        case "usi":
+            net = make_net("shogi", "res_3x3_1x8", folder)
+            return Process(["usi", "--net", str(net), "--hash", "16", *few], folder), UsiTalk(seed)
         case "gtp":
             net = make_net("go:size=5", "res_3x3_1x8+gap", folder)
             command = ["gtp", "--net", str(net), "--game", "go:size=5", "--lag", "0.01", *few]
@@ -414,7 +457,7 @@ def _shares(lines: int) -> Iterator[int]:
 def main() -> int:
     """Run one engine and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engine", choices=["uci", "uci-nnue", "gtp", "gtp-analysis"])
+    parser.add_argument("engine", choices=["uci", "uci-nnue", "usi", "gtp", "gtp-analysis"])
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--seed", type=int, default=1)

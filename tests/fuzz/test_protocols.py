@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["uci", "uci-nnue", "gtp", "gtp-analysis"])
+@pytest.mark.parametrize("engine", ["uci", "uci-nnue", "usi", "gtp", "gtp-analysis"])
 def test_every_line_to_an_engine_is_answered_rightly(engine: str) -> None:
     driver = Path(__file__).with_name("protocols.py")
     command = [sys.executable, str(driver), engine, "--lines", "10000"]

@@ -2,9 +2,9 @@
 
 The rows are seen by the side to move, whose pieces move up and the opponent's down, so each pattern
 holds the steps of both sides: what a square's piece reaches, and from where the square is attacked.
-All have nine taps, as many as a full 3x3 kernel, and may share a layer: in `mob_rbng_4x48` a quarter
-of the channels each has the lines of rooks, those of bishops, the jumps of knights with the lances'
-file, and the steps of golds.
+All have nine taps, as many as a full 3x3 kernel, and may share a layer: in `mob_rbng_4x48` a
+quarter of the channels each has the lines of rooks, those of bishops, the jumps of knights with the
+lances' file, and the steps of golds.
 """
 
 from zerogames_kernels import Pattern

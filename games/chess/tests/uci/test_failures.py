@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from zerogames_chess.nnue.uci import NnueEngine
-from zerogames_chess.uci import Engine, Session
+from zerogames_chess.uci import Session
 from zerogames_chess.uci.net_engine import UciNetEngine
 from zerogames_chess.uci.settings import UciSettings
-from zerogames_chess.uci_command import open_shipped_nnue
+from zerogames_chess.uci_command import STAND_IN_NAME, open_shipped_nnue
 
 from zerogames.evaluate import ConstantEvaluator, Evaluation
+from zerogames.protocol import Engine, SessionLimits
 
 MATE = "position fen 6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
 HUGE = "99999999999999999999"
@@ -39,9 +40,8 @@ def engine(request: pytest.FixtureRequest, small_nnue: Path) -> Engine:
 def talk(engine: Engine, *lines: str) -> list[str]:
     """What a session says until its searches have ended."""
     output = io.StringIO()
-    Session(engine, output, stand_in=open_shipped_nnue).run(
-        io.BytesIO("".join(f"{line}\n" for line in lines).encode())
-    )
+    limits = SessionLimits(stand_in=open_shipped_nnue, stand_in_name=STAND_IN_NAME)
+    Session(engine, output, limits).run(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
     return output.getvalue().splitlines()
 
 
@@ -174,7 +174,7 @@ def test_a_hash_beyond_the_memory_is_cut_to_what_is_free(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The largest size that is free would take long to clear: a container is simulated.
-    monkeypatch.setattr("zerogames_chess.uci.session.available_mebibytes", lambda: 32)
+    monkeypatch.setattr("zerogames.protocol.session.available_mebibytes", lambda: 32)
     said = talk(engine, "setoption name Hash value 65536", MATE, "go nodes 2000")
     assert said[0] == "info string option Hash: 32 MiB, as no more memory is free"
     assert said[-1].startswith("bestmove d1d8")

@@ -9,9 +9,11 @@ from pathlib import Path
 import chess
 import pytest
 from zerogames_chess.nnue.uci import NnueEngine
-from zerogames_chess.uci import Engine, Session
+from zerogames_chess.uci import Session
 from zerogames_chess.uci.net_engine import UciNetEngine
 from zerogames_chess.uci.settings import UciSettings
+
+from zerogames.protocol import Engine, SessionLimits
 
 FENS = (
     chess.STARTING_FEN,
@@ -74,7 +76,7 @@ class WatchedSession(Session):
     """Tells the judge which position each `go` is about. One search ends before the next begins."""
 
     def __init__(self, engine: Engine, judge: Judge) -> None:
-        super().__init__(engine, judge, nodes=8)  # type: ignore[arg-type]
+        super().__init__(engine, judge, SessionLimits(nodes=8))  # type: ignore[arg-type]
         self.judge = judge
         self.searches = 0
 

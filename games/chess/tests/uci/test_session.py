@@ -8,14 +8,15 @@ from pathlib import Path
 import chess
 import pytest
 from zerogames_chess.nnue.uci import NnueEngine
-from zerogames_chess.uci import Engine, Session
-from zerogames_chess.uci.limits import GoLimits
+from zerogames_chess.uci import Session
 from zerogames_chess.uci.net_engine import UciNetEngine
-from zerogames_chess.uci.options import Option, OptionTable, parse_integer
 from zerogames_chess.uci.position import UciPosition
 from zerogames_chess.uci.settings import UciSettings
 
 from zerogames.errors import UserError
+from zerogames.protocol import Engine, SessionLimits
+from zerogames.protocol.limits import GoLimits
+from zerogames.protocol.options import Option, OptionTable, parse_integer
 
 FOOLS_MATE = "f2f3 e7e5 g2g4 d8h4"
 THREEFOLD = "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8"
@@ -26,7 +27,8 @@ class Talk:
 
     def __init__(self, engine: Engine, **settings: object) -> None:
         self._output = io.StringIO()
-        self.session = Session(engine, self._output, **settings)  # type: ignore[arg-type]
+        limits = SessionLimits(**settings)  # type: ignore[arg-type]
+        self.session = Session(engine, self._output, limits)
 
     def say(self, *lines: str) -> None:
         for line in lines:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from zerogames.errors import UserError
+from zerogames.protocol.engine import BestMove, InfoLine, SearchOrder
+from zerogames.protocol.options import Option, OptionValue, parse_integer
 from zerogames_chess.nnue import _native
 from zerogames_chess.nnue.engine import (
     BENCH_DEPTH,
@@ -15,8 +17,6 @@ from zerogames_chess.nnue.engine import (
     load_engine,
     moves_to_mate,
 )
-from zerogames_chess.uci.engine import BestMove, InfoLine, SearchOrder
-from zerogames_chess.uci.options import Option, OptionValue, parse_integer
 from zerogames_chess.uci.position import UciPosition
 
 MAX_HASH_MB = 65_536

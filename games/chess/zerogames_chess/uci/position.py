@@ -79,7 +79,7 @@ class UciPosition:
         return [text for text, _ in self.state.divide(1)]
 
     @property
-    def black_to_move(self) -> bool:
+    def second_to_move(self) -> bool:
         """Whether Black's clock runs."""
         return self.state.fen.split()[1] == "b"
 

@@ -1,6 +1,6 @@
 """Options as the protocol knows them: announced with their range, checked when set."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,9 +22,10 @@ class Option:
     choices: tuple[str, ...] = ()
     """The choices of a combo."""
 
-    def announcement(self) -> str:
-        """The line that answers `uci`."""
-        words = ["option name", self.name, "type", self.kind]
+    def announcement(self, *, spaces: bool = True) -> str:
+        """The line that announces it; with `spaces` false none stands in its name."""
+        name = self.name if spaces else self.name.replace(" ", "_")
+        words = ["option name", name, "type", self.kind]
         if self.kind == "check":
             words += ["default", "true" if self.default else "false"]
         elif self.kind != "button":
@@ -60,12 +61,14 @@ class Option:
 class OptionTable:
     """The options of a session by name, in whatever spelling a user interface prefers."""
 
-    def __init__(self, options: Iterable[Option]) -> None:
+    def __init__(self, options: Iterable[Option], aliases: Mapping[str, str] | None = None) -> None:
+        """Options under their names; `aliases` are further names of some."""
         self._options = {_plain(option.name): option for option in options}
+        self._aliases = {_plain(name): _plain(known) for name, known in (aliases or {}).items()}
 
-    def announcements(self) -> list[str]:
-        """The lines that answer `uci`."""
-        return [option.announcement() for option in self._options.values()]
+    def announcements(self, *, spaces: bool = True) -> list[str]:
+        """The lines that announce the options."""
+        return [option.announcement(spaces=spaces) for option in self._options.values()]
 
     def read(self, text: str) -> tuple[Option, OptionValue]:
         """Read what stands behind `setoption`: `name NAME [value VALUE]`."""
@@ -74,7 +77,8 @@ class OptionTable:
             raise UserError("setoption: write `setoption name NAME value VALUE`")
         end = words.index("value") if "value" in words else len(words)
         name, value = " ".join(words[1:end]).strip(), " ".join(words[end + 1 :]).strip()
-        option = self._options.get(_plain(name))
+        plain = _plain(name)
+        option = self._options.get(self._aliases.get(plain, plain))
         if option is None:
             names = [option.name for option in self._options.values()]
             raise unknown_name("option", name[:60], names)

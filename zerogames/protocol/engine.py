@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from zerogames.engine.limits import ThinkLimits
-from zerogames_chess.uci.options import Option, OptionValue
-from zerogames_chess.uci.position import UciPosition
+from zerogames.protocol.options import Option, OptionValue
+from zerogames.protocol.position import Position
+
+P = TypeVar("P", bound=Position, contravariant=True)
+"""The positions that an engine searches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +44,13 @@ class InfoLine:
     """Win, draw and loss in thousandths."""
     line: tuple[str, ...]
 
-    def text(self, *, show_wdl: bool = False) -> str:
-        """Return the line as it is sent."""
-        score = f"cp {self.centipawns}" if self.mate is None else f"mate {self.mate}"
+    def text(self, *, show_wdl: bool = False, mate_in_plies: bool = False) -> str:
+        """Return the line as it is sent; a mate is counted in own moves or in plies."""
+        score = f"cp {self.centipawns}"
+        if self.mate is not None:
+            # To mate in n moves takes 2n - 1 plies; to be mated in n moves takes 2n.
+            plies = 2 * self.mate - (1 if self.mate > 0 else 0)
+            score = f"mate {plies if mate_in_plies else self.mate}"
         if show_wdl and self.wdl is not None:
             score += " wdl {} {} {}".format(*self.wdl)
         return (
@@ -57,16 +64,16 @@ class InfoLine:
 class BestMove:
     """The move that a search ends with."""
 
-    move: str | None
+    move: str
     ponder: str | None = None
 
     def text(self) -> str:
         """Return the line as it is sent."""
         ponder = f" ponder {self.ponder}" if self.ponder else ""
-        return f"bestmove {self.move or '(none)'}{ponder}"
+        return f"bestmove {self.move}{ponder}"
 
 
-class Engine(Protocol):
+class Engine(Protocol[P]):
     """Searches one position at a time, in a thread of the session.
 
     `UserError` means a mistake in what was asked; the engine stays usable.
@@ -93,7 +100,7 @@ class Engine(Protocol):
         """Announce a search: `stop` and `ponder_hit` are meant for it from now on."""
 
     def think(
-        self, position: UciPosition, order: SearchOrder, on_info: Callable[[InfoLine], None]
+        self, position: P, order: SearchOrder, on_info: Callable[[InfoLine], None]
     ) -> BestMove:
         """Search until a limit or `stop`; the position has a legal move."""
 
@@ -106,5 +113,5 @@ class Engine(Protocol):
     def bench(self, words: Sequence[str]) -> list[str]:
         """Return the lines that answer `bench`."""
 
-    def evaluation(self, position: UciPosition) -> str:
+    def evaluation(self, position: P) -> str:
         """Return the evaluation of a position without search, as text."""

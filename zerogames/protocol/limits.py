@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from zerogames_chess.uci.options import parse_integer
+from zerogames.protocol.options import parse_integer
 
 _NUMBERS = (
     "wtime",
     "btime",
     "winc",
     "binc",
+    "byoyomi",
     "movestogo",
     "movetime",
     "nodes",

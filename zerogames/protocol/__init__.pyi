@@ -1,0 +1,9 @@
+from zerogames.protocol.dialect import Dialect as Dialect
+from zerogames.protocol.engine import BestMove as BestMove
+from zerogames.protocol.engine import Engine as Engine
+from zerogames.protocol.engine import InfoLine as InfoLine
+from zerogames.protocol.engine import SearchOrder as SearchOrder
+from zerogames.protocol.options import Option as Option
+from zerogames.protocol.position import Position as Position
+from zerogames.protocol.session import Session as Session
+from zerogames.protocol.session import SessionLimits as SessionLimits
