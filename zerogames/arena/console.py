@@ -6,6 +6,7 @@ import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from rich.console import Console
 
@@ -13,7 +14,7 @@ from zerogames.arena.elo import estimate_tally
 from zerogames.arena.event import Event, parse_anchors
 from zerogames.arena.match_folder import MatchFolder, StoredGame
 from zerogames.arena.plot import plot_ratings
-from zerogames.arena.report import EventReport, make_report, plus_minus
+from zerogames.arena.report import make_report, plus_minus
 from zerogames.arena.runner import event_tally, run_event
 from zerogames.atomic import write_atomically, write_text_atomically
 from zerogames.errors import unknown_name
@@ -62,7 +63,10 @@ def run_and_report(
             faults=_faults(folder.games),
             sprt=event.sprt,
         )
-        _write(report, folder)
+        write_text_atomically(path / "report.md", report.markdown())
+        write_text_atomically(path / "report.json", report.json())
+        draw = partial(plot_ratings, report.ratings, title=title, scale=report.scale)
+        write_atomically(path / "report.png", draw)
     report.print(console)
     console.print(f"games and report: {path}", highlight=False)
     if status == "interrupted":
@@ -120,12 +124,3 @@ def _faults(games: Sequence[StoredGame]) -> dict[str, dict[str, int]]:
         if stored.fault and stored.loser:
             found[stored.loser][stored.fault] += 1
     return {name: dict(counts) for name, counts in found.items()}
-
-
-def _write(report: EventReport, folder: MatchFolder) -> None:
-    write_text_atomically(folder.path / "report.md", report.markdown())
-    write_text_atomically(folder.path / "report.json", report.json())
-    write_atomically(
-        folder.path / "report.png",
-        lambda path: plot_ratings(report.ratings, path, title=report.title, scale=report.scale),
-    )

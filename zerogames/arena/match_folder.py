@@ -59,29 +59,6 @@ class StoredGame:
         """The name of the loser, or None after a draw."""
         return self.second if self.result > 0 else self.first if self.result < 0 else None
 
-    def record(self, game: Game, *, event: str, round: str, control: str) -> GameRecord:
-        """The record that the game's writers take."""
-        header = GameHeader(
-            first=self.first,
-            second=self.second,
-            event=event,
-            site="?",
-            date=self.date[:10],
-            round=round,
-            control=control,
-            opening=self.opening,
-        )
-        reason = f"{self.reason}: {self.fault_detail}" if self.fault_detail else self.reason
-        return GameRecord(
-            game=game.spec.identity,
-            start=self.start,
-            actions=np.array(self.actions, np.int32),
-            result=self.result,
-            reason=reason,
-            tags=get_game_data(game).tags(header),
-            comments=self.comments,
-        )
-
 
 _ADAPTER = pydantic.TypeAdapter(StoredGame)
 
@@ -130,8 +107,25 @@ class MatchFolder(LockedFolder):
                 )
 
     def _record(self, stored: StoredGame, number: int) -> bytes:
-        record = stored.record(
-            self._game, event=self.path.name, round=str(number), control=self._control
+        header = GameHeader(
+            first=stored.first,
+            second=stored.second,
+            event=self.path.name,
+            site="?",
+            date=stored.date[:10],
+            round=str(number),
+            control=self._control,
+            opening=stored.opening,
+        )
+        detail = f": {stored.fault_detail}" if stored.fault_detail else ""
+        record = GameRecord(
+            game=self._game.spec.identity,
+            start=stored.start,
+            actions=np.array(stored.actions, np.int32),
+            result=stored.result,
+            reason=f"{stored.reason}{detail}",
+            tags=get_game_data(self._game).tags(header),
+            comments=stored.comments,
         )
         return self._writer.write(record).rstrip(b"\n") + b"\n\n"
 

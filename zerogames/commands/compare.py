@@ -53,7 +53,15 @@ def main(argv: Sequence[str]) -> int:
     stop = threading.Event()
     done = _train_all(runs, folder, console, stop)
     if done:
-        _report(done, runs, folder, console)
+        from zerogames.pretrain.comparison import collect, make_table, write_comparison
+
+        compared, first = collect(done), runs[0]
+        data = ", ".join(path.name for path in first.data)
+        limit = f"{first.steps:,} steps" if first.steps else f"{first.minutes or 20:g} minutes"
+        note = f"Data: {data}; {limit} with batches of {first.trainer.batch_size}."
+        write_comparison(folder, compared, title=f"Nets for {first.game}", note=note)
+        console.print(Markdown(make_table(compared)))
+        console.print(f"report: {folder / 'comparison.md'}", highlight=False, soft_wrap=True)
     if stop.is_set():
         console.print("stopped; the same command continues from here")
     return 0
@@ -117,25 +125,3 @@ def _train_all(
             break
         done.setdefault(settings.net, {})[settings.seed] = out
     return done
-
-
-def _report(
-    done: dict[str, dict[int, Path]],
-    runs: Sequence[PretrainSettings],
-    folder: Path,
-    console: Console,
-) -> None:
-    from zerogames.pretrain.comparison import collect, make_table, write_comparison
-
-    compared = collect(done)
-    first = runs[0]
-    data = ", ".join(path.name for path in first.data)
-    limit = f"{first.steps:,} steps" if first.steps else f"{first.minutes or 20:g} minutes"
-    write_comparison(
-        folder,
-        compared,
-        title=f"Nets for {first.game}",
-        note=f"Data: {data}; {limit} with batches of {first.trainer.batch_size}.",
-    )
-    console.print(Markdown(make_table(compared)))
-    console.print(f"report: {folder / 'comparison.md'}", highlight=False, soft_wrap=True)

@@ -199,7 +199,8 @@ class Dialogue:
 
     def _board(self, rest: str = "") -> None:
         table = self._table
-        picture = table.game.render(table.state, last_action=table.last_action)
+        last_action = table.actions[-1] if table.actions else None
+        picture = table.game.render(table.state, last_action=last_action)
         colour = self._console.color_system is not None
         print(picture.ansi(colour=colour), file=self._console.file)
 

@@ -39,11 +39,6 @@ class Table:
         return self.states[-1]
 
     @property
-    def last_action(self) -> int | None:
-        """The last move; None at the start."""
-        return self.actions[-1] if self.actions else None
-
-    @property
     def result(self) -> float | None:
         """The result in the first player's view; None during the game."""
         if self.resigned is not None:

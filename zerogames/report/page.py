@@ -208,12 +208,10 @@ def _rating_table(run: RunData) -> str:
         return ""
     columns = dict.fromkeys(_column(result) for line in rated for result in _results(line))
     opponents = sorted(columns, key=lambda name: name == _EARLIER)
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in opponents)
-    rows = "".join(_rating_row(line, opponents) for line in reversed(rated))
+    head = _row("th", ["step", "minutes", "Elo", "95 % interval", *opponents])
+    rows = "".join(_row("td", _rating_cells(line, opponents)) for line in reversed(rated))
     return (
-        "<h2>Ratings</h2>"
-        '<div class="card scroll"><table><tr><th>step</th><th>minutes</th><th>Elo</th>'
-        f"<th>95 % interval</th>{head}</tr>{rows}</table>"
+        f'<h2>Ratings</h2><div class="card scroll"><table>{head}{rows}</table>'
         '<p class="subtitle">Wins-draws-losses of the net against each opponent.</p></div>'
     )
 
@@ -232,21 +230,24 @@ def _results(line: Line) -> list[Line]:
     return [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
 
 
-def _rating_row(line: Line, opponents: Sequence[str]) -> str:
+def _row(tag: str, texts: Sequence[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
+
+
+def _rating_cells(line: Line, opponents: Sequence[str]) -> list[str]:
     cells = []
     for opponent in opponents:
         mine = [one for one in _results(line) if _column(one) == opponent]
         counts = [sum(number(one, key) or 0 for one in mine) for key in ("wins", "draws", "losses")]
         cells.append("-".join(f"{count:.0f}" for count in counts) if mine else "")
     step = number(line, "step")
-    texts = [
+    return [
         "?" if step is None else f"{step:,.0f}",
         f"{line['time_s'] / 60:.1f}",
         f"{line['elo']:.0f}",
         f"{line['low']:.0f} to {line['high']:.0f}",
         *cells,
     ]
-    return "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in texts) + "</tr>"
 
 
 def _details(run: RunData) -> str:
