@@ -227,16 +227,10 @@ def _play_part(
     finally:
         for side in sides:
             side.close()
-    return _outcomes(games, sides)
-
-
-def _outcomes(games: Sequence[LiveGame], sides: tuple[Side, Side]) -> list[Outcome]:
+    a, b = sides[0].name, sides[1].name
     outcomes = []
     for even, odd in zip(games[::2], games[1::2], strict=True):
-        if even.result is None or odd.result is None:
-            continue
-        pair = even.number // 2
-        a, b = sides[0].name, sides[1].name
-        outcomes.append(Outcome(first=a, second=b, result=even.result, pair=pair))
-        outcomes.append(Outcome(first=b, second=a, result=odd.result, pair=pair))
+        if even.result is not None and odd.result is not None:
+            pair = even.number // 2
+            outcomes += [Outcome(a, b, even.result, pair), Outcome(b, a, odd.result, pair)]
     return outcomes
