@@ -202,9 +202,7 @@ def parse_numbers(what: str, text: bytes, count: int) -> Floats:
     values = np.empty(0)
     if count and not text.translate(None, _NUMBER_BYTES):
         with warnings.catch_warnings(), suppress(ValueError, DeprecationWarning):
-            warnings.simplefilter(
-                "error", DeprecationWarning
-            )
+            warnings.simplefilter("error", DeprecationWarning)
             values = np.fromstring(text, sep=" ")
     if values.size != count:
         raise UserError(f"damaged: {what} holds something that is not a number")

@@ -8,8 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, kw_only=True)
 class TrainRound:
-    """A round of training: a portion of the new shards is read, then the steps that are due are
-    made."""
+    """A round of training: it reads a portion of the new shards and makes the steps due."""
 
     elapsed_s: float
     """Time of the run so far, which the checkpoint keeps."""
