@@ -54,6 +54,18 @@ SAMPLES = 40
 OUR_MISTAKE = re.compile(r"internal error|Traceback|[A-Z][A-Za-z]+Error\b|playing by the shipped")
 
 
+def figures(pid: int) -> tuple[int, int, int]:
+    """Private resident mebibytes, threads and open files of a process."""
+    folder = Path(f"/proc/{pid}")
+    status = (folder / "status").read_text()
+    numbers = dict(re.findall(r"^(RssAnon|Threads):\s+(\d+)", status, re.MULTILINE))
+    return (
+        int(numbers["RssAnon"]) >> 10,
+        int(numbers["Threads"]),
+        len(list((folder / "fd").iterdir())),
+    )
+
+
 class Process:
     """The engine, its lines and its memory."""
 
@@ -93,15 +105,10 @@ class Process:
             raise SystemExit(f"the engine died with code {self._process.wait()}")
         return line
 
-    def figures(self) -> tuple[int, int, int]:
-        """Resident mebibytes, threads and open files."""
-        folder = Path(f"/proc/{self._process.pid}")
-        status = (folder / "status").read_text()
-        resident = re.search(r"VmRSS:\s+(\d+)", status)
-        threads = re.search(r"Threads:\s+(\d+)", status)
-        assert resident is not None
-        assert threads is not None
-        return int(resident[1]) >> 10, int(threads[1]), len(list((folder / "fd").iterdir()))
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
 
     def close(self) -> int:
         """End the input and return the exit code."""
@@ -379,7 +386,7 @@ class JsonTalk:
                         count.mistakes.append(f"{info['move']} for {given}")
 
 
-def make_net(game: str, name: str, folder: Path) -> Path:
+def make_net(game: str, folder: Path, name: str = "res_3x3_1x8") -> Path:
     """Save a small net with random weights."""
     path = folder / "net.safetensors"
     save_net(path, build_model(parse_net_name(name, get_game(game)), get_game(game), seed=3))
@@ -391,23 +398,23 @@ def start(kind: str, seed: int, folder: Path) -> tuple[Process, Talk]:
     few = ["--threads", "1", "--nodes", "4"]
     match kind:
         case "uci":
-            net = make_net("chess", "res_3x3_1x8", folder)
+            net = make_net("chess", folder)
             return Process(["uci", "--net", str(net), "--hash", "16", *few], folder), UciTalk(seed)
         case "uci-nnue":
             # The time bounds searches whose 4 nodes grow to a whole first iteration.
             return Process(["uci", "--nnue", "shipped", "--nodes", "4"], folder), UciTalk(seed)
         case "usi":
-            net = make_net("shogi", "res_3x3_1x8", folder)
+            net = make_net("shogi", folder)
             return Process(["usi", "--net", str(net), "--hash", "16", *few], folder), UsiTalk(seed)
         case "gtp":
-            net = make_net("go:size=5", "res_3x3_1x8+gap", folder)
+            net = make_net("go:size=5", folder, "res_3x3_1x8+gap")
             command = ["gtp", "--net", str(net), "--game", "go:size=5", "--lag", "0.01", *few]
             process = Process(command, folder)
             process.send(["list_commands"])
             commands = [line.lstrip("= ") for line in iter(process.line, "")]
             return process, GtpTalk(seed, commands)
         case _:
-            net = make_net("go:size=5", "res_3x3_1x8+gap", folder)
+            net = make_net("go:size=5", folder, "res_3x3_1x8+gap")
             command = ["gtp", "--net", str(net), "--game", "go:size=5", "--analysis", *few]
             return Process(command, folder), JsonTalk(seed)
 
@@ -427,8 +434,8 @@ def fuzz(kind: str, lines: int, seconds: float, seed: int, folder: Path) -> dict
             sender.join()
             count.lines += len(block)
             if len(samples) < SAMPLES * (time.monotonic() - began) / seconds:
-                samples.append(process.figures())
-        samples.append(process.figures())
+                samples.append(figures(process.pid))
+        samples.append(figures(process.pid))
     code = process.close()
     said = process.errors.read_text(errors="replace")
     errors = [line for line in said.splitlines() if OUR_MISTAKE.search(line)]
