@@ -56,6 +56,7 @@ UNKNOWN = [
     ("train --search.simulatoins 3", "did you mean '--search.simulations'"),
     ("train --seed", "--seed needs a value"),
     ("uci --ndoes 3", "did you mean '--nodes'"),
+    ("usi --ndoes 3", "did you mean '--nodes'"),
 ]
 VALUES = [
     ("compare", "--steps", "int"),

@@ -24,7 +24,7 @@ def temporary_path(path: Path) -> Path:
     """
     if path.parent not in _tidied:
         _tidied.add(path.parent)
-        _remove_stale(path.parent)
+        remove_abandoned(path.parent)
     # The host, because folders are shared; the thread's number (the process's for its first one),
     # because several threads may make the same file.
     writer = f"{_host()}-{threading.get_native_id()}"
@@ -35,10 +35,12 @@ def _host() -> str:
     return os.uname().nodename.replace("/", "_")
 
 
-def _remove_stale(folder: Path) -> None:
+def remove_abandoned(folder: Path, *, below: bool = False) -> None:
+    """Remove the temporaries that ended writers have left in a folder, and `below` it if asked."""
+    pattern = f".*.*-*{TEMPORARY_SUFFIX}"
     # A folder that is missing or refuses is named by the write that follows.
     with contextlib.suppress(OSError):
-        for path in folder.glob(f".*.*-*{TEMPORARY_SUFFIX}"):
+        for path in list((folder.rglob if below else folder.glob)(pattern)):
             host, _, writer = path.name.removesuffix(TEMPORARY_SUFFIX).rpartition("-")
             if host.endswith(f".{_host()}") and writer.isdecimal() and not _runs(int(writer)):
                 if path.is_dir() and not path.is_symlink():

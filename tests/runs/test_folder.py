@@ -56,6 +56,18 @@ def test_a_net_or_the_rest_of_a_killed_start_is_no_hindrance(tmp_path: Path) -> 
     assert begun(tmp_path, "selfplay") == 0
 
 
+def test_what_killed_sessions_were_writing_is_removed_below_the_folder_too(tmp_path: Path) -> None:
+    begun(tmp_path)
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    for writer in (dead.pid, os.getpid()):
+        (shards / f".0000-000022.parquet.{os.uname().nodename}-{writer}.tmp").write_bytes(b"half")
+    begun(tmp_path)
+    assert [path.name.rpartition("-")[2] for path in shards.iterdir()] == [f"{os.getpid()}.tmp"]
+
+
 def test_folders_of_something_else_are_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("dear reader")
     with pytest.raises(UserError, match=r"is not empty and has no run\.json"):

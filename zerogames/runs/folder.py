@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from zerogames.atomic import TEMPORARY_SUFFIX
+from zerogames.atomic import TEMPORARY_SUFFIX, remove_abandoned
 from zerogames.errors import UserError
 from zerogames.runs.lock import LOCK_NAME, LockedFolder
 from zerogames.version import __version__
@@ -99,7 +99,10 @@ class RunFolder(LockedFolder):
         return self._session
 
     def begin(self) -> None:
-        """Begin a session, now that the command is accepted: write `run.json`."""
+        """Begin a session, now that the command is accepted: write `run.json`.
+
+        What killed sessions were writing goes, also where this one will write nothing.
+        """
         started = {"started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
         table = self._about | {
             "sessions": [*self._sessions, started],
@@ -108,6 +111,7 @@ class RunFolder(LockedFolder):
             "settings": self._settings,
         }
         self.accept(RUN_NAME, json.dumps(table, indent=2) + "\n")
+        remove_abandoned(self.path, below=True)
         self._session = len(self._sessions)
 
 

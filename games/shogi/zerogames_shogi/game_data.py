@@ -14,7 +14,8 @@ from zerogames.game import Game
 from zerogames_shogi.csa import read_csa, write_csa
 
 _SEPARATOR = re.compile(rb"\n/[ \t\r]*\n")
-_HEAD = re.compile(rb"^(V[23]|N[+-]|PI|P1|'CSA encoding=|\+\d{4}[A-Z]{2})", re.MULTILINE)
+_HEAD = re.compile(rb"(\xef\xbb\xbf)?(\s|'[^\n]*\n)*(V[23]|N[+-]|\$[A-Z]|PI|P1|[+-])")
+_STATEMENT = re.compile(rb"^(V[23]|N[+-]|PI|P1|[+-]\d{4}[A-Z]{2})", re.MULTILINE)
 
 
 class CsaFormat:
@@ -24,8 +25,9 @@ class CsaFormat:
     suffixes = (".csa", ".csa.gz")
 
     def matches(self, file: DataFile, head: bytes) -> bool:
-        """A version, names or a position at the beginning of a line."""
-        return b"\0" not in head[:64] and _HEAD.search(head[:2000]) is not None
+        """A statement before anything else but comments, and one that no other format has."""
+        head = head[:2000]
+        return _HEAD.match(head) is not None and _STATEMENT.search(head) is not None
 
     def blocks(self, file: DataFile) -> Iterator[Block]:
         """Whole games, a few hundred kilobytes at a time."""
