@@ -59,6 +59,7 @@ def test_an_identity_reads_back(**values: object) -> None:
         ("go:size", "is not an option"),
         ("go:", "is not an option"),
         ("go:size=9,size=9", "twice"),
+        ("go:rules=(a,b", "rules=.a,b"),
     ],
 )
 def test_a_wrong_option_is_named(text: str, message: str) -> None:

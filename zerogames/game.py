@@ -301,6 +301,10 @@ class GamePlugin:
     """Readers of other programs' nets, by the ending of their files, e.g. `.pb.gz`."""
     export_formats: "Mapping[str, Callable[[], ExportFormat]]" = field(default_factory=dict)
     """Formats to export nets to, by the name users write; a function returns the format."""
+    needs: str = ""
+    """A module of another distribution; where that is missing, the game is not listed."""
+    members: "Callable[[], Mapping[str, str]] | None" = None
+    """For a plugin that stands for many games: their identities, each with its further options."""
 
 
 def find_encoding(game: Game, text: str) -> Encoding:

@@ -10,15 +10,35 @@ from zerogames.errors import UserError, unknown_name
 def split_identity(text: str) -> tuple[str, dict[str, str]]:
     """Split `name:key=value,...` into the name and its options as text."""
     name, colon, rest = text.strip().partition(":")
+    return name, split_options(rest, f"{name}:option=value") if colon else {}
+
+
+def split_options(text: str, form: str) -> dict[str, str]:
+    """Split `key=value,...`; commas inside round brackets belong to the value.
+
+    Errors say that options are written as `form`.
+    """
     options: dict[str, str] = {}
-    for part in rest.split(",") if colon else []:
+    for part in _split_at_commas(text):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (key and equals and value):
-            raise UserError(f"'{part}' in '{text}' is not an option; write {name}:option=value")
+            raise UserError(f"'{part}' in '{text}' is not an option; write {form}")
         if key in options:
             raise UserError(f"option '{key}' is given twice in '{text}'")
         options[key] = value
-    return name, options
+    return options
+
+
+def _split_at_commas(text: str) -> list[str]:
+    """Split where no round bracket is open."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
 
 
 def parse_options(name: str, options_type: type[Any], texts: dict[str, str]) -> Any:

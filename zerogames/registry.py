@@ -2,6 +2,7 @@
 
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game, GamePlugin
@@ -16,8 +17,8 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 
 def game_names() -> list[str]:
-    """The names of all installed games."""
-    return sorted(_entry_points())
+    """The names of all installed games, without those that need something that is not."""
+    return [plugin.name for plugin in all_plugins()]
 
 
 @cache
@@ -39,8 +40,9 @@ def plugin_of(game: Game) -> GamePlugin | None:
 
 
 def all_plugins() -> list[GamePlugin]:
-    """Load the plugins of all installed games, by name."""
-    return [get_plugin(name) for name in game_names()]
+    """Load the plugins of all games that `game_names` lists, by name."""
+    plugins = (get_plugin(name) for name in sorted(_entry_points()))
+    return [plugin for plugin in plugins if not plugin.needs or find_spec(plugin.needs)]
 
 
 def plugin_package(name: str) -> tuple[str, str]:

@@ -1,10 +1,16 @@
-"""The eight symmetries of a square board."""
+"""Symmetries of boards: none but the identity, a mirror, the eight of a square."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from zerogames.game import Symmetry
+from zerogames.game import Encoding, Symmetry
+
+
+def identity_symmetry(encoding: Encoding, action_size: int) -> Symmetry:
+    """Leave everything where it is: the first symmetry of every game, and the only one of some."""
+    cells = np.arange(encoding.height * encoding.width, dtype=np.int32)
+    return Symmetry("identity", cells, np.arange(action_size, dtype=np.int32))
 
 
 def square_symmetries(size: int, *, num_other_actions: int = 0) -> Sequence[Symmetry]:

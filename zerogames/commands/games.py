@@ -28,39 +28,50 @@ def games(
     identities: Annotated[
         list[str], tyro.conf.Positional, tyro.conf.arg(metavar="[GAME ...]")
     ] = [],  # noqa: B006 (tyro wants the default itself)
+    *,
+    all: bool = False,
 ) -> int:
     """List the installed games, or show the named ones in full.
 
     Args:
         identities: Games with their options, such as `chess` or `go:size=9,komi=7`.
+        all: List also every game of plugins that offer many, such as openspiel.
     """
     console = Console()
     if identities:
         for identity in identities:
             _show(console, get_game(identity), get_plugin(split_identity(identity)[0]))
     else:
-        console.print(_table(game_names()))
+        console.print(_table(game_names(), members=all))
         console.print("`zerogames games GAME:option=value` shows one with its options.")
     return 0
 
 
-def _table(names: Sequence[str]) -> Table:
+def _table(names: Sequence[str], *, members: bool) -> Table:
     table = Table()
     for heading in ("name", "options", "actions", "planes", "kernels", "heads", "from"):
         table.add_column(heading, overflow="fold")
     for name in names:
-        game, plugin = get_game(name), get_plugin(name)
-        options = ", ".join(f"{name}={default}" for name, default, _ in _options(plugin)) or "-"
-        table.add_row(
-            name,
-            options,
-            str(game.spec.action_size),
-            "x".join(map(str, game.spec.observation_shape)),
-            " ".join(["".join(game.patterns), *COMMON_KERNELS]).strip(),
-            f"{', '.join(game.heads.policy)}; {', '.join(game.heads.value)}",
-            plugin_package(name)[0],
-        )
+        plugin = get_plugin(name)
+        rows = {name: ", ".join(f"{name}={default}" for name, default, _ in _options(plugin))}
+        if members and plugin.members is not None:
+            rows = dict(plugin.members())
+        for identity, options in rows.items():
+            _add_row(table, identity, options, plugin)
     return table
+
+
+def _add_row(table: Table, identity: str, options: str, plugin: GamePlugin) -> None:
+    game = get_game(identity)
+    table.add_row(
+        identity,
+        options or "-",
+        str(game.spec.action_size),
+        "x".join(map(str, game.spec.observation_shape)),
+        " ".join(["".join(game.patterns), *COMMON_KERNELS]).strip(),
+        f"{', '.join(game.heads.policy)}; {', '.join(game.heads.value)}",
+        plugin_package(plugin.name)[0],
+    )
 
 
 def _show(console: Console, game: Game, plugin: GamePlugin) -> None:
