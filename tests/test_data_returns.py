@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zerogames.data.record import SEARCH_KINDS, VALUE_COLUMNS, GameRecord, SearchColumns
+from zerogames.data.record_samples import turns_left
 from zerogames.data.returns import EXPLORATION_GAP, lambda_returns
 from zerogames.data.shard import write_shard
 from zerogames.registry import get_game
 from zerogames.train import ReplayWindow, WindowSettings
 
 NAN = float("nan")
+TURNS = np.arange(40, dtype=np.int8) % 2
+"""The players of plies where sides take turns."""
 
 
 def columns(best: list[float], played: list[float], kinds: list[str]) -> SearchColumns:
@@ -36,26 +39,27 @@ def columns(best: list[float], played: list[float], kinds: list[str]) -> SearchC
 
 def test_a_game_in_earnest_gives_its_result_to_every_move() -> None:
     search = columns([0.2, 0.1, 0.5], [0.2, 0.1, 0.5], ["full"] * 3)
-    q, d = lambda_returns(search, 1.0, 1.0)
+    q, d = lambda_returns(search, TURNS[: search.plies], 1.0, 1.0)
     assert q.tolist() == [1, -1, 1]
     assert d.tolist() == [0, 0, 0]
 
 
 def test_a_blunder_on_purpose_is_not_blamed_on_the_moves_before() -> None:
     search = columns([0.6, -0.6, 0.6, 0.9], [0.6, -0.6, -0.8, 0.9], ["full"] * 4)
-    q, _ = lambda_returns(search, 1.0, 1.0)  # the third move gives the game away
+    # The third move gives the game away.
+    q, _ = lambda_returns(search, TURNS[:4], -1.0, 1.0)
     np.testing.assert_allclose(q, [0.6, -0.6, 0.6, 1], atol=1e-6)
 
 
 def test_a_proof_stands_and_hides_what_follows() -> None:
     search = columns([0.0, 1.0, -0.9], [0.0, 1.0, -0.9], ["full", "proved", "full"])
-    q, _ = lambda_returns(search, 1.0, 1.0)
+    q, _ = lambda_returns(search, TURNS[: search.plies], 1.0, 1.0)
     assert q.tolist() == [-1, 1, 1]
 
 
 def test_moves_without_a_search_pass_on_what_comes_later() -> None:
     search = columns([NAN, 0.4], [NAN, 0.4], ["random", "full"])
-    q, d = lambda_returns(search, 0.0, 0.5)
+    q, d = lambda_returns(search, TURNS[:2], 0.0, 0.5)
     np.testing.assert_allclose(q, [-0.2, 0.2], atol=1e-6)
     np.testing.assert_allclose(d, [0.55, 0.55], atol=1e-6)
 
@@ -63,7 +67,10 @@ def test_moves_without_a_search_pass_on_what_comes_later() -> None:
 @given(
     st.lists(
         st.tuples(
-            st.floats(-1, 1, width=32), st.floats(0, 0.25, width=32), st.sampled_from(SEARCH_KINDS)
+            st.floats(-1, 1, width=32),
+            st.floats(0, 0.25, width=32),
+            st.sampled_from(SEARCH_KINDS),
+            st.integers(0, 1),
         ),
         min_size=1,
         max_size=40,
@@ -72,21 +79,25 @@ def test_moves_without_a_search_pass_on_what_comes_later() -> None:
     st.floats(0, 1),
 )
 def test_it_is_the_recursion_of_the_definition(
-    moves: list[tuple[float, float, str]], result: float, lambda_: float
+    moves: list[tuple[float, float, str, int]], result: float, lambda_: float
 ) -> None:
     search = columns(
-        [q for q, _, _ in moves], [q - gap for q, gap, _ in moves], [k for *_, k in moves]
+        [move[0] for move in moves], [move[0] - move[1] for move in moves], [m[2] for m in moves]
     )
+    sides = [side for *_, side in moves]
 
     def plain(ply: int) -> float:
-        if ply == len(moves):
-            return -result
+        """The view of the ply's player."""
         best, gap = search.values["best_q"][ply], best_minus_played(search)[ply]
         if moves[ply][2] not in ("full", "fast") or gap > EXPLORATION_GAP:
             return float(best)
-        return (1 - lambda_) * float(best) - lambda_ * plain(ply + 1)
+        if ply + 1 == len(moves):
+            after = result if sides[ply] == 0 else -result
+        else:
+            after = plain(ply + 1) * (1 if sides[ply + 1] == sides[ply] else -1)
+        return (1 - lambda_) * float(best) + lambda_ * after
 
-    q, _ = lambda_returns(search, result, lambda_)
+    q, _ = lambda_returns(search, np.array(sides, np.int8), result, lambda_)
     np.testing.assert_allclose(q, [plain(ply) for ply in range(len(moves))], atol=1e-5)
 
 
@@ -114,3 +125,9 @@ def test_samples_hold_them_in_the_view_of_the_side_to_move(tmp_path: Path, start
         batch = window.draw()
     np.testing.assert_allclose(batch.search, batch.result, atol=1e-6)
     assert set(batch.result[:, 0].tolist()) == {0.0, 1.0}
+
+
+def test_turns_left_counts_a_turn_of_several_actions_once() -> None:
+    assert turns_left(np.array([0, 1, 1, 0, 0, 1], np.int8)).tolist() == [4, 3, 3, 2, 2, 1]
+    assert turns_left(np.array([], np.int8)).tolist() == []
+    assert turns_left(TURNS).tolist() == list(range(40, 0, -1))

@@ -43,6 +43,9 @@ class GameSpec:
     in_python: bool = False
     """The rules are written in Python and are meant to be; without it the first search of such a
     game warns that it is slow."""
+    acts_again: bool = False
+    """A side may act several times in a row: its turn is more than one action. Where sides always
+    take turns, what is known of a ply's player needs no replay of the game."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -103,8 +103,10 @@ def _check_random_game(game: Game, rng: np.random.Generator) -> None:
     state = game.initial_state()
     actions: list[int] = []
     last: int | None = None
+    sides: list[int] = []
     while state.result is None and len(actions) < game.spec.max_plies:
         legal = _check_state(game, state)
+        sides.append(state.to_play)
         last = int(rng.choice(legal))
         before = game.format_state(state)
         following = state.play(last)
@@ -118,6 +120,10 @@ def _check_random_game(game: Game, rng: np.random.Generator) -> None:
         assert state.result in (-1.0, 0.0, 1.0), f"result {state.result} is not -1, 0 or 1"
         assert state.end_reason, "an ended game has a reason"
         assert len(state.legal_actions()) == 0, "an ended game has no legal action"
+    if not game.spec.acts_again:
+        assert sides[1:] == [1 - side for side in sides[:-1]], (
+            "a side acted twice in a row: set acts_again=True in the game's GameSpec"
+        )
     _check_picture(game.render(state, last_action=last))
     _check_records(game, state, np.array(actions, np.int32))
 

@@ -24,10 +24,11 @@ class PlainNode:
         self.visits = 1
         self.children: dict[int, PlainNode] = {}
         self.legal = [int(a) for a in state.legal_actions()]
+        self.side = -1  # unspecified at the end
         if state.result is not None:
-            # The player to move alternates, also where a state leaves it unspecified.
             self.net_value = self.total = math.nan
             return
+        self.side = state.to_play
         logits, self.net_value = net(state)
         self.total = self.net_value
         exps = {a: math.exp(logits[a] - max(logits[b] for b in self.legal)) for a in self.legal}
@@ -46,14 +47,16 @@ class PlainSearch:
         self.root = PlainNode(state, net, action_size)
 
     def simulate(self) -> None:
-        self._visit(self.root, self.root.state.to_play)
+        self._visit(self.root)
 
-    def _visit(self, node: PlainNode, side: int) -> float:
+    def _visit(self, node: PlainNode) -> float:
+        """The value in the view of the player to move in `node`."""
         action = self.select_root(node) if node is self.root else self.select(node)
         if action not in node.children:
             child = PlainNode(node.state.play(action), self.net, self.action_size)
             if child.state.result is not None:
-                child.net_value = child.state.result * (1 if side == 1 else -1)
+                child.side = 1 - node.side
+                child.net_value = child.state.result * (1 if child.side == 0 else -1)
                 child.total = child.net_value
             node.children[action] = child
             value = child.net_value
@@ -63,10 +66,17 @@ class PlainSearch:
             child.visits += 1
             child.total += value
         else:
-            value = self._visit(node.children[action], 1 - side)
+            value = self._visit(node.children[action])
+        if node.children[action].side != node.side:
+            value = -value
         node.visits += 1
-        node.total -= value
-        return -value
+        node.total += value
+        return value
+
+    @staticmethod
+    def q(node: PlainNode, child: PlainNode) -> float:
+        """The child's value for the player to move in `node`."""
+        return child.value if child.side == node.side else -child.value
 
     def select(self, node: PlainNode) -> int:
         raise NotImplementedError
@@ -88,7 +98,7 @@ class PlainPuct(PlainSearch):
 
         def score(a: int) -> float:
             child = node.children.get(a)
-            q = -child.value if child else node.value - reduction * math.sqrt(visited)
+            q = self.q(node, child) if child else node.value - reduction * math.sqrt(visited)
             return q + c * node.priors[a] * math.sqrt(n) / (1 + (child.visits if child else 0))
 
         return max(node.legal, key=lambda a: (score(a), -a))
@@ -106,10 +116,10 @@ class PlainGumbel(PlainSearch):
         mixed = node.net_value
         if node.children:
             weight = sum(node.priors[a] for a in node.children)
-            mean = sum(node.priors[a] * -c.value for a, c in node.children.items()) / weight
+            mean = sum(node.priors[a] * self.q(node, c) for a, c in node.children.items()) / weight
             mixed = (node.net_value + total * mean) / (1 + total)
         q = {
-            a: -node.children[a].value if a in node.children else mixed
+            a: self.q(node, node.children[a]) if a in node.children else mixed
             for a in range(self.action_size)
         }
         low, high = min(q.values()), max(q.values())

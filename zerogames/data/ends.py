@@ -41,9 +41,8 @@ class EndReader:
         return columns
 
     def signs(self, record: GameRecord, plies: NDArray[np.int32]) -> NDArray[np.float32]:
-        """`[plies]`: 1 where the first player is to move, else -1; players take turns."""
-        first = record.start_state(self._game).to_play
-        return 1 - 2 * ((plies + first) % 2).astype(np.float32)
+        """`[plies]`: 1 where the first player is to move, else -1."""
+        return 1 - 2 * record.sides(self._game)[plies].astype(np.float32)
 
     def permute(
         self, columns: NDArray[np.float32], cell_maps: NDArray[np.int32]

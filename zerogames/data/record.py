@@ -21,7 +21,7 @@ VALUE_COLUMNS = tuple(
     f"{whose}_{what}" for whose in ("root", "best", "played", "raw") for what in ("q", "d", "m")
 )
 """Values of the root, the best child, the played child and the raw net: q = win - loss in [-1, 1],
-d the probability of a draw, m plies left; side to move's view, NaN where unknown."""
+d the probability of a draw, m turns left; side to move's view, NaN where unknown."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,6 +125,17 @@ class GameRecord:
     def start_state(self, game: Game) -> State:
         """The position before the first action."""
         return game.parse_state(self.start) if self.start else game.initial_state()
+
+    def sides(self, game: Game) -> NDArray[np.int8]:
+        """`[plies]`: the player who made each move, 0 or 1."""
+        state = self.start_state(game)
+        if not game.spec.acts_again:
+            return ((np.arange(len(self.actions)) + state.to_play) % 2).astype(np.int8)
+        sides = np.empty(len(self.actions), np.int8)
+        for ply, action in enumerate(self.actions.tolist()):
+            sides[ply] = state.to_play
+            state = state.play(action)
+        return sides
 
     def final_state(self, game: Game) -> State:
         """The position after the last action."""

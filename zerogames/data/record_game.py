@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zerogames.data.formats import ReadContext
 from zerogames.data.record import SEARCH_KINDS, GameRecord, SearchColumns
-from zerogames.data.record_samples import RecordColumns, replay_samples
+from zerogames.data.record_samples import RecordColumns, replay_samples, turns_left
 from zerogames.data.returns import lambda_returns
 from zerogames.errors import UserError
 from zerogames.game import Game, find_encoding
@@ -78,6 +78,8 @@ class RecordGame:
             result=record.result,
             is_whole=record.is_whole,
         )
+        if game.spec.acts_again:
+            replay = dataclasses.replace(replay, turns_left=turns_left(record.sides(game)))
         if record.search is not None:
             q, d = self._search_values(game, record.search, record.result)
             replay = dataclasses.replace(
@@ -97,8 +99,7 @@ class RecordGame:
         record, lambda_ = self.game_record, self.context.value_lambda
         if lambda_ == 0:
             return search.values["best_q"], search.values["best_d"]
-        second_moves_last = (record.start_state(game).to_play + len(record.actions)) % 2 == 0
-        return lambda_returns(search, -result if second_moves_last else result, lambda_)
+        return lambda_returns(search, record.sides(game), result, lambda_)
 
 
 def fitting_game(identity: str, context: ReadContext) -> Game:

@@ -33,10 +33,21 @@ class RecordColumns:
     Empty: the result takes its place."""
     search_d: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
     """`[plies]` probability of a draw."""
+    turns_left: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    """`[plies]` turns to the end, as `turns_left` counts them; empty where sides take turns."""
     result: float
     """First player's view."""
     is_whole: bool = True
     """False for a line that was broken off: its length is not the game's."""
+
+
+def turns_left(sides: NDArray[np.int8]) -> NDArray[np.int32]:
+    """Turns to the end `[plies]`, the present one included, from the plies' players.
+
+    A turn is all that a side does before the other one acts.
+    """
+    last_of_turn = np.append(sides[1:] != sides[:-1], True) if len(sides) else np.empty(0, bool)
+    return np.cumsum(last_of_turn[::-1])[::-1].astype(np.int32)
 
 
 def replay_samples(game: Game, start: State, encoding: str, replay: RecordColumns) -> list[bytes]:
@@ -69,7 +80,8 @@ def replay_in_python(game: Game, start: State, encoding: str, replay: RecordColu
                     targets = replay.policy_targets[entries]
             if not all(state.is_legal(int(target)) for target in actions):
                 raise UserError(f"the policy at move {ply + 1} is not a policy")
-            left = plies - ply if replay.is_whole else -1
+            left = int(replay.turns_left[ply]) if len(replay.turns_left) else plies - ply
+            left = left if replay.is_whole else -1
             packed = _pack(game, state, encoding, targets, (*result, *found, left, 1.0, ply))
             samples.append(packed + actions.astype("<u2").tobytes())
         state = state.play(action)

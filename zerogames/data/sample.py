@@ -13,7 +13,7 @@ from zerogames.game import Game, Symmetry
 
 SAMPLE_HEADER = struct.Struct("<6H7f")
 """The layout of `SampleHeader` in `zerogames/sample.hpp`; its last seven numbers are q and d (win
-minus loss, and draw) of the result and of the search, plies left, weight, plies played before."""
+minus loss, and draw) of the result and of the search, turns left, weight, plies played before."""
 _NO_SYMMETRY = np.empty(0, np.uint8)
 
 
@@ -35,7 +35,7 @@ class SampleBatch:
     search: NDArray[np.float32]
     """`[B, 3]`: win, draw, loss as the search saw it; the result where nothing is known."""
     moves_left: NDArray[np.float32]
-    """`[B]`: plies to the end of the game; -1 where unknown."""
+    """`[B]`: turns to the end of the game; -1 where unknown."""
     weights: NDArray[np.float32]
     """`[B]`."""
     plies: NDArray[np.float32]

@@ -27,7 +27,7 @@ class Output(NamedTuple):
     value_logits: Tensor
     """`[B, 3]` win, draw, loss; or `[B, 1]`, one raw number for a scalar or two-way value."""
     moves_left: Tensor | None
-    """`[B]` plies to the end of the game, if the net has that head."""
+    """`[B]` turns to the end of the game, if the net has that head."""
     ends: Mapping[str, Tensor] | None = None
     """The outputs of heads for training only: logits `[B, H * W]` or numbers `[B, 1]`."""
 

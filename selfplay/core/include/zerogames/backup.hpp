@@ -18,8 +18,14 @@ struct LeafValue {
 
 /// Adds one evaluation to the means of every node of the path. What is proven stays exact.
 inline void backup(Tree& tree, std::span<const NodeId> path, LeafValue leaf) {
+  int side = tree[path.back()].side;
   for (std::size_t i = path.size(); i-- > 0;) {
     Node& node = tree[path[i]];
+    if (node.side != side) {
+      side = node.side;
+      leaf.value = -leaf.value;
+      leaf.moves_left += 1;
+    }
     if (i > 0 && node.proven()) leaf = {node.value, node.draw, node.moves_left};
     const double share = 1.0 / ++node.visits;
     const auto part = static_cast<float>(share);
@@ -27,8 +33,6 @@ inline void backup(Tree& tree, std::span<const NodeId> path, LeafValue leaf) {
     node.square += (static_cast<float>(leaf.value * leaf.value) - node.square) * part;
     node.draw += (leaf.draw - node.draw) * part;
     node.moves_left += (leaf.moves_left - node.moves_left) * part;
-    leaf.value = -leaf.value;
-    leaf.moves_left += 1;
   }
 }
 
@@ -45,10 +49,10 @@ inline void recompute(Tree& tree, Node& node) {
     node.visits += child.visits;
     const double share = static_cast<double>(child.visits) / node.visits;
     const auto part = static_cast<float>(share);
-    node.value += (-child.value - node.value) * share;
+    node.value += (value_for(node, child) - node.value) * share;
     node.square += (child.square - node.square) * part;
     node.draw += (child.draw - node.draw) * part;
-    node.moves_left += (child.moves_left + 1 - node.moves_left) * part;
+    node.moves_left += (moves_left_for(node, child) - node.moves_left) * part;
   }
 }
 

@@ -117,7 +117,7 @@ inline NetOutputs read_net_outputs(nb::handle policy_logits, nb::handle wdl, nb:
 
 // The documentation of the members that a search and a pool have in common.
 constexpr const char* kApplyDoc =
-    "Complete the oldest batch: `[B, A]` logits, `[B, 3]` probabilities, `[B]` plies left.";
+    "Complete the oldest batch: `[B, A]` logits, `[B, 3]` probabilities, `[B]` turns left.";
 constexpr const char* kDoneDoc = "Whether there is nothing left to search, and no batch waits.";
 constexpr const char* kTreeBytesDoc = "Memory set aside for the trees.";
 constexpr const char* kCacheHitsDoc = "Leaves found in the evaluation cache.";

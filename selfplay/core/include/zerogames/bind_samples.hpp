@@ -57,6 +57,7 @@ void bind_replay(nb::class_<G>& state) {
         const auto policy_targets = read_column<float>(game, "policy_targets");
         const auto search_q = read_column<float>(game, "search_q");
         const auto search_d = read_column<float>(game, "search_d");
+        const auto turns_left = read_column<std::int32_t>(game, "turns_left");
         const RecordColumns replay{.actions = as_span(actions),
                                    .chosen = as_span(chosen),
                                    .policy_offsets = as_span(policy_offsets),
@@ -64,6 +65,7 @@ void bind_replay(nb::class_<G>& state) {
                                    .policy_targets = as_span(policy_targets),
                                    .search_q = as_span(search_q),
                                    .search_d = as_span(search_d),
+                                   .turns_left = as_span(turns_left),
                                    .result = nb::cast<float>(game.attr("result")),
                                    .is_whole = nb::cast<bool>(game.attr("is_whole"))};
         SampleList samples;

@@ -98,7 +98,7 @@ constexpr const char* kTreeDoc =
     R"(The whole tree as columns, parents first, each node in its own player's view.
 
 `parent` (index, -1 for the root), `action`, `visits`, `num_legal`, `value`, `prior`, `net_value`,
-and the proven bounds `low` and `high`.)";
+the proven bounds `low` and `high`, and `side`, the player to move: 0 or 1.)";
 
 template <Game G>
 void bind_search(nb::handle state_class) {
@@ -181,9 +181,9 @@ void bind_search(nb::handle state_class) {
                    "Mean value of the root.")
       .def_prop_ro("draw", one_thread([](const Self& self) { return self.search.root().draw; }),
                    "Mean probability of a draw.")
-      .def_prop_ro("moves_left",
-                   one_thread([](const Self& self) { return self.search.root().moves_left; }),
-                   "Mean plies to the end.")
+      .def_prop_ro(
+          "moves_left", one_thread([](const Self& self) { return self.search.root().moves_left; }),
+          "Mean turns to the end: a turn is all that a side does before the other one acts.")
       .def_prop_ro("net_value",
                    one_thread([](const Self& self) { return self.search.root().net_value; }),
                    "The net's own value of the root, win minus loss.")
@@ -192,7 +192,7 @@ void bind_search(nb::handle state_class) {
                    "The net's probability of a draw.")
       .def_prop_ro("net_moves_left",
                    one_thread([](const Self& self) { return self.search.root().net_moves_left; }),
-                   "The net's plies to the end.")
+                   "The net's turns to the end.")
       .def_prop_ro("proven", one_thread([](const Self& self) -> std::optional<int> {
                      const Node& root = self.search.root();
                      if (!root.proven()) return std::nullopt;
@@ -232,10 +232,10 @@ void bind_search(nb::handle state_class) {
                    "`[L]`, NaN for an unvisited move.")
       .def_prop_ro("moves_left_of_actions", one_thread([](const Self& self) {
                      return self.template column<double>([](const RootChild& child) {
-                       return child.visits > 0 ? child.moves_left + 1 : kNaN;
+                       return child.visits > 0 ? child.moves_left : kNaN;
                      });
                    }),
-                   "`[L]`, plies from the root, NaN for an unvisited move.")
+                   "`[L]`, turns from the root, NaN for an unvisited move.")
       .def_prop_ro("lower_bounds", one_thread([](const Self& self) {
                      return self.template column<std::int8_t>(
                          [](const RootChild& child) { return child.low; });

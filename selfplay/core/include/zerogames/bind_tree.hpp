@@ -16,7 +16,7 @@ inline nb::dict tree_columns(const Tree& tree) {
   std::vector<std::int32_t> parent, action, visits, num_legal;
   std::vector<double> value;
   std::vector<float> prior, net_value;
-  std::vector<std::int8_t> low, high;
+  std::vector<std::int8_t> low, high, side;
   std::vector<std::pair<NodeId, std::int32_t>> open = {{tree.root(), -1}};
   for (std::size_t i = 0; i < open.size(); ++i) {
     const Node& node = tree[open[i].first];
@@ -29,6 +29,7 @@ inline nb::dict tree_columns(const Tree& tree) {
     net_value.push_back(node.net_value);
     low.push_back(node.low);
     high.push_back(node.high);
+    side.push_back(static_cast<std::int8_t>(node.side));
     for (const NodeId child : tree.children(node)) {
       open.emplace_back(child, static_cast<std::int32_t>(i));
     }
@@ -43,6 +44,7 @@ inline nb::dict tree_columns(const Tree& tree) {
   columns["net_value"] = to_array(net_value);
   columns["low"] = to_array(low);
   columns["high"] = to_array(high);
+  columns["side"] = to_array(side);
   return columns;
 }
 

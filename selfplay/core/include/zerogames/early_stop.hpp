@@ -19,7 +19,7 @@ inline bool root_is_proven(const Tree& tree, const AllowedActions& allowed) {
   for (const NodeId id : tree.children(root)) {
     const Node& child = tree[id];
     if (!allowed.contains(child.action)) continue;
-    if (child.high == -1) return true;
+    if (bounds_for(root, child).low == 1) return true;
     num_proven += child.proven();
   }
   return num_proven == allowed.count(root.num_edges);
@@ -35,7 +35,7 @@ inline bool best_move_is_settled(const Tree& tree, const AllowedActions& allowed
   for (const NodeId id : tree.children(root)) {
     const Node& child = tree[id];
     if (!allowed.contains(child.action)) continue;
-    open -= child.low == 1;
+    open -= bounds_for(root, child).high == -1;
     if (child.visits > first) {
       second = std::exchange(first, child.visits);
     } else {

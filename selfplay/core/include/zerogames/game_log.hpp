@@ -96,7 +96,7 @@ struct GameLog {
       const RootChild& child = found.children[row];
       const bool seen = child.visits > 0;
       values->push(seen ? child.value : none, seen ? child.draw : none,
-                   seen && with_moves_left ? child.moves_left + 1 : none);
+                   seen && with_moves_left ? child.moves_left : none);
     }
     for (std::size_t i = 0; i < found.children.size(); ++i) {
       if (found.children[i].visits == 0 && target[i] < 1e-6) continue;

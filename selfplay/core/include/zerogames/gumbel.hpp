@@ -51,7 +51,7 @@ class CompletedValues {
   /// value takes part in the rescaling unless every action of the game was visited.
   CompletedValues(const SearchSettings& settings, const Tree& tree, const Node& node,
                   int action_size)
-      : settings_(settings) {
+      : settings_(settings), node_(node) {
     double weight = 0, weighted = 0, visit_sum = 0;
     std::uint32_t most = 0;
     int visited = 0;
@@ -59,7 +59,7 @@ class CompletedValues {
     for (const NodeId id : tree.children(node)) {
       const Node& child = tree[id];
       if (child.visits == 0) continue;
-      const double q = -child.value;
+      const double q = value_for(node, child);
       const double prior = std::max<double>(child.prior, 1e-38);
       weight += prior;
       weighted += prior * q;
@@ -90,7 +90,7 @@ class CompletedValues {
   }
   /// sigma of a child that may not be visited yet.
   double sigma_of(const Node& child) const {
-    return sigma(child.visits > 0 ? -child.value : mixed_);
+    return sigma(child.visits > 0 ? value_for(node_, child) : mixed_);
   }
 
  private:
@@ -99,6 +99,7 @@ class CompletedValues {
   static constexpr double kSmallestRange = 1e-6;
 
   const SearchSettings& settings_;
+  const Node& node_;
   double mixed_ = 0, visit_sum_ = 0, scale_ = 0, low_ = 0, range_ = 1, highest_sigma_ = 0;
 };
 

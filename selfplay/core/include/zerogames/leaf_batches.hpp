@@ -17,7 +17,6 @@ struct WaitingLeaf {
   std::vector<NodeId> path;
   std::vector<Action> legal;
   std::uint64_t key = 0;
-  int side = 0;  ///< player to move
 };
 
 class LeafBatches {

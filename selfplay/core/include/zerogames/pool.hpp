@@ -107,6 +107,8 @@ class GamePool {
     bool full = true;  ///< of the present search
     int policy_plies = 0;
     int bad_turns[2] = {0, 0};
+    int last_side = 0;  ///< who made the last move
+    int would_resign_side = 0;
   };
 
   bool more_games() const { return !options_.num_games || next_game_ < *options_.num_games; }
@@ -209,6 +211,7 @@ class GamePool {
   }
 
   void play(Slot& slot, Action action) {
+    slot.last_side = slot.search.root_state().to_play();
     slot.search.advance(action);
     ++num_moves_;
     if (!end_if_over(slot)) start_search(slot, false);
@@ -221,12 +224,17 @@ class GamePool {
     log.lowest_value[side] = std::min(log.lowest_value[side], static_cast<float>(found.root_value));
     const double limit = settings_.resign_value;
     const bool bad = limit > -1 && found.root_value <= limit && found.best_value <= limit;
-    slot.bad_turns[side] = bad ? slot.bad_turns[side] + 1 : 0;
+    // A turn of several actions counts once, if all of its searches were bad.
+    const bool turn_begins = slot.log.actions.empty() || slot.last_side != side;
+    slot.bad_turns[side] = bad ? slot.bad_turns[side] + turn_begins : 0;
     const int ply = static_cast<int>(log.actions.size());
     if (slot.bad_turns[side] < settings_.resign_turns || ply < settings_.resign_min_plies) {
       return false;
     }
-    if (log.would_resign_ply < 0) log.would_resign_ply = ply;
+    if (log.would_resign_ply < 0) {
+      log.would_resign_ply = ply;
+      slot.would_resign_side = side;
+    }
     if (log.never_resign) return false;
     end_game(slot, side == 0 ? -1.0F : 1.0F, "resignation");
     return true;
@@ -251,8 +259,7 @@ class GamePool {
     if (!settings_.adjudicate_by_value || slot.log.root.q.empty()) return 0;
     const float value = slot.log.root.q.back();
     if (!(std::abs(value) > 0.5F)) return 0;
-    const bool first_moved = slot.search.root_state().to_play() == 1;  // the last mover's view
-    return (value > 0) == first_moved ? 1.0F : -1.0F;
+    return (value > 0) == (slot.last_side == 0) ? 1.0F : -1.0F;
   }
 
   void end_game(Slot& slot, float result, std::string reason) {
@@ -263,9 +270,7 @@ class GamePool {
       ++num_never_resign_;
       if (log.would_resign_ply >= 0) {
         ++num_would_resign_;
-        const int first = starts_.empty() ? initial_.to_play() : starts_[log.start].to_play();
-        const int side = first ^ (log.would_resign_ply & 1);
-        num_wrong_resigns_ += (side == 0 ? result : -result) > -1;
+        num_wrong_resigns_ += (slot.would_resign_side == 0 ? result : -result) > -1;
       }
     }
     ++num_games_;

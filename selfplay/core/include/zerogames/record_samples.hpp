@@ -16,7 +16,8 @@ struct RecordColumns {
   std::span<const float> policy_targets;
   std::span<const float> search_q;  ///< [plies] or empty; NaN where unknown
   std::span<const float> search_d;
-  float result = 0;      ///< first player's view, -1 to 1
+  std::span<const std::int32_t> turns_left;  ///< [plies]; empty where sides take turns
+  float result = 0;                          ///< first player's view, -1 to 1
   bool is_whole = true;  ///< false for a line that was broken off: its end is not the game's
 };
 
@@ -26,6 +27,9 @@ template <PackedGame G>
 void replay_samples(G state, const typename G::Encoding& encoding, const RecordColumns& game,
                     SampleList& out) {
   const auto plies = static_cast<std::int32_t>(game.actions.size());
+  if (!game.turns_left.empty() && game.turns_left.size() != game.actions.size()) {
+    throw Error("turns_left must have a number for each move");
+  }
   PackedPlanes packed;
   std::vector<Action> legal;
   const Shape shape = state.observation_shape(encoding);
@@ -53,7 +57,8 @@ void replay_samples(G state, const typename G::Encoding& encoding, const RecordC
       values.search_q = searched ? game.search_q[ply] : values.result_q;
       values.search_d =
           searched ? (std::isnan(game.search_d[ply]) ? 0.0F : game.search_d[ply]) : values.result_d;
-      values.moves_left = game.is_whole ? static_cast<float>(plies - ply) : -1.0F;
+      const std::int32_t left = game.turns_left.empty() ? plies - ply : game.turns_left[ply];
+      values.moves_left = game.is_whole ? static_cast<float>(left) : -1.0F;
       values.ply = static_cast<float>(ply);
       std::span<const Action> policy_actions(&action, 1);
       std::span<const float> policy(&one, 1);

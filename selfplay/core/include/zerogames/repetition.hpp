@@ -34,6 +34,7 @@ inline bool forget_repetitions(Tree& tree, NodeId id, int depth = 0) {
     node = Node();
     node.prior = old.prior;
     node.action = old.action;
+    node.side = old.side;
     return true;
   }
   bool changed = false;

@@ -11,7 +11,7 @@ struct RootChild {
   double variance = 0;
   int low = -1;  ///< proven bounds, root player's view
   int high = 1;
-  double moves_left = 0;
+  double moves_left = 0;  ///< turns from the root to the end
   double draw = 0;
 
   bool lost() const { return high == -1; }

@@ -49,7 +49,7 @@ class RootView {
     const auto priors = tree_.priors(root);
     for (std::uint32_t i = 0; i < root.num_edges; ++i) {
       const bool visited = i < children.size() && tree_[children[i]].visits > 0;
-      rows.push_back(visited ? describe(tree_[children[i]]) : RootChild());
+      rows.push_back(visited ? describe(root, tree_[children[i]]) : RootChild());
       rows.back().action = actions[i];
       rows.back().prior = priors[i];
     }
@@ -114,7 +114,7 @@ class RootView {
       for (const NodeId id : tree_.children(*node)) {
         const Node& child = tree_[id];
         if (child.visits == 0) continue;
-        const RootChild row = describe(child);
+        const RootChild row = describe(*node, child);
         if (!best || better_child(row, best_row)) best = &child, best_row = row;
       }
       if (!best) break;
@@ -126,16 +126,17 @@ class RootView {
 
  private:
   /// A visited child in its parent's view.
-  static RootChild describe(const Node& child) {
+  static RootChild describe(const Node& parent, const Node& child) {
     RootChild row;
     row.action = child.action;
     row.prior = child.prior;
     row.visits = child.visits;
-    row.value = 0.0 - child.value;
+    row.value = 0.0 + value_for(parent, child);
     row.variance = std::max(0.0, child.square - child.value * child.value);
-    row.low = -child.high;
-    row.high = -child.low;
-    row.moves_left = child.moves_left;
+    const Bounds bounds = bounds_for(parent, child);
+    row.low = bounds.low;
+    row.high = bounds.high;
+    row.moves_left = static_cast<double>(child.moves_left) + (child.side != parent.side);
     row.draw = child.draw;
     return row;
   }

@@ -18,7 +18,7 @@ struct SampleValues {
   float result_d = 0;  ///< 1 if drawn
   float search_q = 0;  ///< what the search found; the result where nothing is known
   float search_d = 0;
-  float moves_left = -1;  ///< plies to the end; -1 if unknown
+  float moves_left = -1;  ///< turns to the end; -1 if unknown
   float weight = 1;
   float ply = -1;  ///< moves played before; -1 if unknown
 };

@@ -173,7 +173,7 @@ class Search {
     for (std::size_t i = 0; i < logits_.size(); ++i) logits_[i] = logits[leaf.legal[i]];
     if (context_->cache.enabled()) context_->cache.store(leaf.key, evaluation, logits_);
     LeafBatches::remove_virtual_loss(tree_, leaf);
-    expand(leaf.path, leaf.legal, evaluation, leaf.side);
+    expand(leaf.path, leaf.legal, evaluation);
   }
 
   /// Call after all leaves of the oldest batch were applied.
@@ -206,7 +206,7 @@ class Search {
       const WaitingLeaf& leaf = batches_.oldest().leaves[0];
       logits_.assign(leaf.legal.size(), 0.0F);
       LeafBatches::remove_virtual_loss(tree_, leaf);
-      expand(leaf.path, leaf.legal, evaluation, leaf.side);
+      expand(leaf.path, leaf.legal, evaluation);
       finish_batch();
     }
   }
@@ -268,9 +268,14 @@ class Search {
   /// The first visit of the last node of `path_`, whose position is `state_`.
   Step reach_leaf() {
     Node& node = tree_[path_.back()];
-    const int side = root_state_.to_play() ^ static_cast<int>((path_.size() - 1) & 1);
     if (const std::optional<float> result = state_.result()) {
-      return reach_end(node, side == 0 ? *result : -*result, side);
+      node.side = 1 - tree_[path_[path_.size() - 2]].side;
+      return reach_end(node, node.side == 0 ? *result : -*result);
+    }
+    node.side = static_cast<std::uint8_t>(state_.to_play());
+    if (path_.size() > 1) {
+      Node& parent = tree_[path_[path_.size() - 2]];
+      parent.acts_again |= node.side == parent.side;
     }
     if constexpr (RepeatingGame<G>) {
       const int depth = static_cast<int>(path_.size()) - 1;
@@ -278,7 +283,7 @@ class Search {
           settings().two_fold_draws && depth >= 4 ? state_.plies_since_repetition() : 0;
       if (inside_search(cycle, depth)) {
         node.cycle = static_cast<std::uint16_t>(cycle);
-        return reach_end(node, 0, side);
+        return reach_end(node, 0);
       }
     }
     state_.legal_actions(legal_);
@@ -288,21 +293,20 @@ class Search {
       Evaluation evaluation;
       logits_.resize(legal_.size());
       if (context_->cache.find(key, evaluation, logits_)) {
-        expand(path_, legal_, evaluation, side);
+        expand(path_, legal_, evaluation);
         return Step::kResolved;
       }
     }
     WaitingLeaf& leaf = batches_.add_leaf(tree_, path_);
     leaf.legal.swap(legal_);
     leaf.key = key;
-    leaf.side = side;
     return Step::kLeaf;
   }
 
   /// The game ends at the last node of `path_`, with `value` for the player to move.
-  Step reach_end(Node& node, float value, int side) {
+  Step reach_end(Node& node, float value) {
     node.low = node.high = static_cast<std::int8_t>(value);
-    node.value = value + draw_bonus(side) * (value == 0);
+    node.value = value + draw_bonus(node.side) * (value == 0);
     node.draw = value == 0 ? 1.0F : 0.0F;
     add_evaluation(path_, {node.value, node.draw, 0});
     if (settings().solver) propagate_bounds(tree_, path_);
@@ -315,14 +319,14 @@ class Search {
 
   /// Gives the last node of `path` its edges with priors from `logits_` and its evaluation.
   void expand(std::span<const NodeId> path, std::span<const Action> legal,
-              const Evaluation& evaluation, int side) {
+              const Evaluation& evaluation) {
     Node& node = tree_[path.back()];
     tree_.expand(node, legal);
     const std::span<float> priors = tree_.priors(node);
     std::ranges::copy(logits_, priors.begin());
     softmax(priors, static_cast<float>(settings().policy_temperature));
     tree_.order_edges(node);
-    node.net_value = static_cast<float>(evaluation.value + draw_bonus(side) * evaluation.draw);
+    node.net_value = static_cast<float>(evaluation.value + draw_bonus(node.side) * evaluation.draw);
     node.net_draw = evaluation.draw;
     node.net_moves_left = evaluation.moves_left;
     add_evaluation(path, {node.net_value, node.net_draw, node.net_moves_left});

@@ -119,11 +119,12 @@ struct ChildStatistics {
 };
 
 /// The index of the child with the highest score; num_children for the best unvisited edge.
-/// With `allowed`, which only the root has, among these actions.
-template <bool kRestricted = false>
-std::uint32_t select_puct(const SearchSettings& settings, const ExplorationTable& exploration,
-                          const Tree& tree, const Node& node, FpuSettings fpu,
-                          const AllowedActions* allowed = nullptr) {
+/// With `allowed`, which only the root has, among these actions. `kActsAgain` is the node's
+/// `acts_again`: where sides take turns, as in most games, nothing has to be compared.
+template <bool kRestricted, bool kActsAgain>
+std::uint32_t select_puct_among(const SearchSettings& settings, const ExplorationTable& exploration,
+                                const Tree& tree, const Node& node, FpuSettings fpu,
+                                const AllowedActions* allowed) {
   const auto children = tree.children(node);
   float explore = exploration[node.visits - 1];
   if (settings.cpuct_stdev_scale > 0) {
@@ -158,14 +159,18 @@ std::uint32_t select_puct(const SearchSettings& settings, const ExplorationTable
       continue;
     }
     visited_prior += child.prior;
-    ChildStatistics a{static_cast<float>(-child.value), static_cast<float>(child.visits)};
+    const bool same_side = kActsAgain && child.side == node.side;
+    ChildStatistics a{static_cast<float>(same_side ? child.value : -child.value),
+                      static_cast<float>(child.visits)};
     if (prefer_length) {
-      a.q +=
-          static_cast<float>(moves_left_utility(settings, a.q, child.moves_left, node.moves_left));
+      // One action later, as far from the end in turns as other children that end this turn.
+      const float turns = child.moves_left - static_cast<float>(same_side);
+      a.q += static_cast<float>(moves_left_utility(settings, a.q, turns, node.moves_left));
     }
     if (child.in_flight > 0) a.add_virtual_loss(virtual_loss * child.in_flight);
     float score = a.q + explore * child.prior / (1.0F + a.visits);
-    if (child.low == 1 && settings.solver) score -= 1000.0F;  // lost: only if all others are too
+    const bool lost = same_side ? child.high == -1 : child.low == 1;
+    if (lost && settings.solver) score -= 1000.0F;  // only if all others are too
     consider(i, child.action, score);
   }
 
@@ -191,6 +196,15 @@ std::uint32_t select_puct(const SearchSettings& settings, const ExplorationTable
              urgency + explore * tree.priors(node)[node.num_children]);
   }
   return best;
+}
+
+template <bool kRestricted = false>
+std::uint32_t select_puct(const SearchSettings& settings, const ExplorationTable& exploration,
+                          const Tree& tree, const Node& node, FpuSettings fpu,
+                          const AllowedActions* allowed = nullptr) {
+  const auto select = node.acts_again ? select_puct_among<kRestricted, true>
+                                      : select_puct_among<kRestricted, false>;
+  return select(settings, exploration, tree, node, fpu, allowed);
 }
 
 /// KataGo's forced playouts: the first visited root child, by action, that has fewer visits than

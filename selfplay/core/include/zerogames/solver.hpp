@@ -10,34 +10,31 @@
 
 namespace zerogames {
 
-struct Bounds {
-  std::int8_t low = -1;
-  std::int8_t high = 1;
-};
-
 /// The bounds that follow from the children; a legal move without a child may be worth anything.
 inline Bounds bounds_from_children(const Tree& tree, const Node& node) {
   Bounds bounds{-1, -1};
   if (node.num_children < node.num_edges) bounds.high = 1;
   for (const NodeId id : tree.children(node)) {
-    bounds.low = std::max<std::int8_t>(bounds.low, -tree[id].high);
-    bounds.high = std::max<std::int8_t>(bounds.high, -tree[id].low);
+    const Bounds child = bounds_for(node, tree[id]);
+    bounds.low = std::max(bounds.low, child.low);
+    bounds.high = std::max(bounds.high, child.high);
   }
   return bounds;
 }
 
-/// Plies to the proven end: the shortest way to a win or draw, the longest to a loss.
+/// Turns to the proven end: the shortest way to a win or draw, the longest to a loss.
 inline float proven_length(const Tree& tree, const Node& node) {
   float length = 0;
   bool first = true;
   for (const NodeId id : tree.children(node)) {
     const Node& child = tree[id];
-    if (!child.proven() || child.low != -node.low) continue;
-    const bool better = node.low == -1 ? child.moves_left > length : child.moves_left < length;
-    if (first || better) length = child.moves_left;
+    if (!child.proven() || bounds_for(node, child).low != node.low) continue;
+    const float turns = moves_left_for(node, child);
+    const bool better = node.low == -1 ? turns > length : turns < length;
+    if (first || better) length = turns;
     first = false;
   }
-  return length + 1;
+  return length;
 }
 
 /// Call after the visit of a newly proven last node of `path` was backed up. Every node above that
@@ -56,7 +53,7 @@ inline void propagate_bounds(Tree& tree, std::span<const NodeId> path) {
     double value = node.low;
     if (value == 0) {
       for (const NodeId id : tree.children(node)) {
-        if (tree[id].proven() && tree[id].low == 0) value = -tree[id].value;
+        if (tree[id].proven() && tree[id].low == 0) value = value_for(node, tree[id]);
       }
     }
     const float draw = node.low == 0 ? 1.0F : 0.0F;
@@ -73,7 +70,7 @@ inline void propagate_bounds(Tree& tree, std::span<const NodeId> path) {
     for (std::size_t j = i; j-- > 0;) {
       Node& above = tree[path[j]];
       if (j > 0 && above.proven()) break;
-      change = -change;
+      if (above.side != tree[path[j + 1]].side) change = -change;
       const double share = 1.0 / above.visits;
       const auto part = static_cast<float>(share);
       above.value += change * share;

@@ -77,7 +77,7 @@ struct Node {
   std::int8_t high = 1;
   float square = 0;      ///< mean of squared evaluations
   float draw = 0;        ///< mean probability of a draw
-  float moves_left = 0;  ///< mean of the plies to the end
+  float moves_left = 0;  ///< mean of the turns to the end
   float net_value = 0;   ///< the net's own evaluation of this position
   float net_draw = 0;
   float net_moves_left = 0;
@@ -85,11 +85,35 @@ struct Node {
   std::uint8_t child_capacity_log2 = 0;
   bool expanded = false;
   std::uint16_t cycle = 0;  ///< a draw by repetition: plies since the first occurrence
+  std::uint8_t side = 0;    ///< player to move; after the end, the one who did not move last
+  bool acts_again = false;  ///< the same player moves in some of its children
 
   bool proven() const { return low == high; }
   bool terminal() const { return proven() && num_edges == 0; }
 };
 static_assert(sizeof(Node) == 64, "one node is one cache line");
+
+// A side may act several times in a row, so that what is good in a child need not be bad in its
+// parent. These give numbers of a child in the view of the player to move in its parent.
+
+inline double value_for(const Node& parent, const Node& child) {
+  return child.side == parent.side ? child.value : -child.value;
+}
+
+struct Bounds {
+  std::int8_t low = -1;
+  std::int8_t high = 1;
+};
+
+inline Bounds bounds_for(const Node& parent, const Node& child) {
+  if (child.side == parent.side) return {child.low, child.high};
+  return {static_cast<std::int8_t>(-child.high), static_cast<std::int8_t>(-child.low)};
+}
+
+/// Turns from the parent to the end: a turn is all that a side does before the other one acts.
+inline float moves_left_for(const Node& parent, const Node& child) {
+  return child.moves_left + static_cast<float>(child.side != parent.side);
+}
 
 /// The edges of a node are its legal actions. Edge i < num_children leads to child i; edge
 /// num_children is the unvisited one with the highest prior (the lowest action among equals), and
