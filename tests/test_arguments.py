@@ -29,6 +29,8 @@ UNKNOWN = [
     ("info a b", "too many"),
     ("match --gaems 3 random random", "did you mean '--games'"),
     ("match random", "two players"),
+    ("new-game", "NAME is missing"),
+    ("new-game a b", "too many"),
     ("nnue", "bench, data, features, merge, study, train"),
     ("nnue trian", "did you mean 'train'"),
     ("nnue train", "DATA, OUT is missing"),

@@ -1,5 +1,4 @@
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 
 import zerogames
+from zerogames.cli import main
 from zerogames.game import Game, State
 from zerogames.testing import check_game
 
@@ -60,34 +60,81 @@ import gymnasium, zerogames, zerogames.gym
 from zerogames.testing import check_game
 check_game(zerogames.get_game(name))
 plugin = zerogames.get_plugin(name)
-assert plugin.create.__module__ == f"zerogames_{name}"
+assert plugin.create.__module__.startswith(f"zerogames_{name}")
 gymnasium.make(f"zerogames/{plugin.title}-v0").reset(seed=1)
 from zerogames.cli import main
 raise SystemExit(main(["games"]))
 """
 
 
-def install_plugin(name: str, folder: Path) -> None:
-    """Build the plugin below `tests` and install it into `folder / "site"`."""
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-    source = shutil.copytree(ROOT / "tests" / name, folder / "source")
-    subprocess.run(
-        [*install, "--no-build-isolation", "--target", folder / "site", source], check=True
-    )
-
-
-@pytest.mark.parametrize("name", ["tictactoe", pytest.param("nim", marks=pytest.mark.slow)])
-def test_a_plugin_is_installed_and_discovered(name: str, tmp_path: Path) -> None:
-    """The packages of docs/adding_a_game.md, as a third party would install them."""
-    install_plugin(name, tmp_path)
+def run_python(*arguments: str | Path, folder: Path) -> str:
+    """Run Python in `folder`, where `site` has an installed plugin; return what it prints."""
     done = subprocess.run(
-        [sys.executable, "-c", CHECK_PLUGIN, name, tmp_path / "site"],
+        [sys.executable, "-W", "error::UserWarning", *arguments],
         check=False,
         capture_output=True,
         text=True,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder / "site")},
     )
-    assert done.returncode == 0, done.stderr
-    assert name in done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def install_plugin(source: Path, folder: Path) -> None:
+    """Build a plugin and install it into `folder / "site"`."""
+    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    run_python(*install, "--target", folder / "site", source, folder=folder)
+
+
+def test_a_new_game_is_installed_and_played_as_it_is(tmp_path: Path) -> None:
+    """The package that docs/adding_a_game.md starts from."""
+    written = run_python("-m", "zerogames", "new-game", "gobblet_jr", folder=tmp_path)
+    assert "zerogames_gobblet_jr/rules.py" in written
+    assert not any(
+        "toe" in file.read_text().lower()
+        for file in (tmp_path / "gobblet_jr").rglob("*")
+        if file.is_file()
+    )
+    install_plugin(tmp_path / "gobblet_jr", tmp_path)
+    run_python("-c", CHECK_PLUGIN, "gobblet_jr", tmp_path / "site", folder=tmp_path)
+    run_python("-m", "pytest", "-q", "gobblet_jr/tests", folder=tmp_path)
+    command = "-m zerogames selfplay --game gobblet_jr --net mob_sd_1x8 --games 4 --simulations 4"
+    run_python(*command.split(), folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["Gobblet"], "small letters"),
+        (["class"], "small letters"),
+        (["chess"], "take another"),
+        (["kernels"], "take another"),
+        (["gobblet", "--out", "."], "name another folder"),
+        (["gobblet", "--out", "file/gobblet"], "file/gobblet: Not a directory"),
+    ],
+)
+def test_a_new_game_that_cannot_be_written_is_refused_in_one_line(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    assert main(["new-game", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.slow
+def test_a_plugin_is_installed_and_discovered(tmp_path: Path) -> None:
+    """The native package of docs/adding_a_game.md, as a third party would install it."""
+    install_plugin(ROOT / "tests" / "nim", tmp_path)
+    assert "nim" in run_python("-c", CHECK_PLUGIN, "nim", tmp_path / "site", folder=tmp_path)
 
 
 @pytest.mark.slow
@@ -95,23 +142,15 @@ def test_a_native_plugin_plays_and_trains_with_a_pattern_and_a_preset_of_its_own
     tmp_path: Path,
 ) -> None:
     """The last steps of docs/adding_a_game.md."""
-    install_plugin("nim", tmp_path)
+    install_plugin(ROOT / "tests" / "nim", tmp_path)
     preset = ROOT / "tests" / "nim" / "quick.toml"
     for command in (
         "selfplay --game nim --games 40 --simulations 16 --out selfplay",
         f"train --preset {preset} --out trained",
         "match trained/net.safetensors@16 random --game nim --games 20",
     ):
-        done = subprocess.run(
-            [sys.executable, "-W", "error::UserWarning", "-m", "zerogames", *command.split()],
-            check=False,
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(tmp_path / "site")},
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "Python" not in done.stderr, "no search falls back to the adapter for Python rules"
+        # The warning of a search that falls back to the adapter for Python rules is an error.
+        run_python("-m", "zerogames", *command.split(), folder=tmp_path)
 
 
 def test_a_native_game_compiles_against_the_installed_headers(tmp_path: Path) -> None:

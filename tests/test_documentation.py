@@ -34,7 +34,7 @@ def test_the_examples_of_the_python_guide_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # The examples write files.
-    monkeypatch.syspath_prepend(ROOT / "tests" / "tictactoe")
+    monkeypatch.syspath_prepend(ROOT / "examples" / "tictactoe")
     result = doctest.testfile(
         str(ROOT / "docs" / "python.md"), module_relative=False, optionflags=doctest.ELLIPSIS
     )

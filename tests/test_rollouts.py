@@ -67,7 +67,7 @@ def test_a_finished_game_has_no_rollouts() -> None:
 
 
 def test_a_game_written_in_python_has_them_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parent / "tictactoe")
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples" / "tictactoe")
     plugin = importlib.import_module("zerogames_tictactoe").game
     game = plugin.create(plugin.options())
     state = zerogames.parse_position(game, "moves a1 b1 a2 b2")

@@ -25,7 +25,7 @@ INTERRUPTED = 130
 def find_commands() -> dict[str, EntryPoint]:
     """Return where each command is, by name: ours, then those of plugins; imports none."""
     own = (
-        EntryPoint(module.name, f"{commands.__name__}.{module.name}:main", GROUP)
+        EntryPoint(module.name.replace("_", "-"), f"{commands.__name__}.{module.name}:main", GROUP)
         for module in pkgutil.iter_modules(commands.__path__)
         if not module.name.startswith("_")
     )

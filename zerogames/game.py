@@ -39,7 +39,8 @@ class GameSpec:
     observation_shape: tuple[int, int, int]
     """Planes, height, width of the default encoding."""
     max_plies: int
-    """No game is longer; a worker adjudicates there."""
+    """The longest game that the rules allow; a match ends a longer one as a draw. Self-play has a
+    limit of its own, `--pool.max-plies`."""
     in_python: bool = False
     """The rules are written in Python and are meant to be; without it the first search of such a
     game warns that it is slow."""

@@ -36,13 +36,18 @@ def get_plugin(name: str) -> GamePlugin:
 def plugin_of(game: Game) -> GamePlugin | None:
     """Return the plugin of a game; None for one that no installed package offers."""
     name = game.spec.name
-    return get_plugin(name) if name in _entry_points() else None
+    return get_plugin(name) if is_offered(name) else None
 
 
 def all_plugins() -> list[GamePlugin]:
     """Load the plugins of all games that `game_names` lists, by name."""
     plugins = (get_plugin(name) for name in sorted(_entry_points()))
     return [plugin for plugin in plugins if not plugin.needs or find_spec(plugin.needs)]
+
+
+def is_offered(name: str) -> bool:
+    """Whether an installed package offers the game, listed or not."""
+    return name in _entry_points()
 
 
 def plugin_package(name: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zerogames.game import Encoding, Symmetry
 
@@ -11,6 +12,16 @@ def identity_symmetry(encoding: Encoding, action_size: int) -> Symmetry:
     """Leave everything where it is: the first symmetry of every game, and the only one of some."""
     cells = np.arange(encoding.height * encoding.width, dtype=np.int32)
     return Symmetry("identity", cells, np.arange(action_size, dtype=np.int32))
+
+
+def mirror_symmetries(encoding: Encoding, actions: NDArray[np.int32]) -> Sequence[Symmetry]:
+    """The identity and the exchange of left and right.
+
+    `actions` `[A]` gives for every action the one that it is seen as in the mirror.
+    """
+    identity = identity_symmetry(encoding, len(actions))
+    cells = identity.cells.reshape(encoding.height, encoding.width)[:, ::-1].ravel()
+    return [identity, Symmetry("mirror", cells, actions)]
 
 
 def square_symmetries(size: int, *, num_other_actions: int = 0) -> Sequence[Symmetry]:

@@ -125,7 +125,7 @@ from zerogames.cli import main
 raise SystemExit(main(["selfplay", "--game", "tictactoe", "--evaluator", "random", "--games", "5",
                        "--simulations", "8", "--out", sys.argv[2]]))
 """
-    package = Path(__file__).resolve().parents[2] / "tests" / "tictactoe"
+    package = Path(__file__).resolve().parents[2] / "examples" / "tictactoe"
     subprocess.run([sys.executable, "-c", script, package, tmp_path / "run"], check=True)
     assert len(records(tmp_path / "run")) == 5
 

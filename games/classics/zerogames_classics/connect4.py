@@ -9,6 +9,7 @@ from zerogames.base_game import BaseGame
 from zerogames.errors import UserError
 from zerogames.game import Encoding, GameSpec, Heads, State, Symmetry
 from zerogames.picture import BoardPicture, Piece
+from zerogames.symmetry import mirror_symmetries
 from zerogames_classics import _native
 from zerogames_classics.connect4_solver import Connect4Solver
 
@@ -44,12 +45,8 @@ class Connect4(BaseGame):
             max_plies=COLUMNS * ROWS,
         )
         self.heads = Heads(policy=("dense",), value=("wdl", "scalar"), auxiliary=("moves_left",))
-        cells = np.arange(ROWS * COLUMNS, dtype=np.int32).reshape(ROWS, COLUMNS)
-        columns = np.arange(COLUMNS, dtype=np.int32)
-        self.symmetries: Sequence[Symmetry] = (
-            Symmetry("identity", cells.ravel(), columns),
-            Symmetry("mirror", cells[:, ::-1].ravel(), columns[::-1].copy()),
-        )
+        mirrored = np.arange(COLUMNS, dtype=np.int32)[::-1].copy()
+        self.symmetries: Sequence[Symmetry] = mirror_symmetries(self.encodings["stones"], mirrored)
 
     def initial_state(self) -> State:
         """The empty board."""
