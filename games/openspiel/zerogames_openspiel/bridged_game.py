@@ -42,6 +42,7 @@ class BridgedGame(BaseGame):
             observation_shape=encoding.shape,
             max_plies=wrapped.max_game_length(),
             in_python=True,
+            acts_again=True,  # which games let a side go on, OpenSpiel does not tell
         )
         index = cell_planes(encoding, num_actions)
         maps = {}
