@@ -7,6 +7,7 @@ import re
 import select
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -17,9 +18,10 @@ from zerogames import get_game
 from zerogames.cli import main
 from zerogames.data.formats import get_game_data
 from zerogames.engine import NetEngine
+from zerogames.engine.levels import LEVELS
 from zerogames.evaluate import RandomEvaluator
 from zerogames.nets import build_model, save_net
-from zerogames.play.adviser import LEVELS, Adviser, NetAdviser, RolloutAdviser
+from zerogames.play.adviser import Adviser, NetAdviser, RolloutAdviser
 from zerogames.play.dialogue import Dialogue
 from zerogames.play.table import Table
 
@@ -83,12 +85,33 @@ def test_hints_show_the_nets_own_policy() -> None:
     assert advice.net_score == pytest.approx(float(wdl[0, 0] + wdl[0, 1] / 2))
 
 
+def test_low_levels_choose_freely_and_high_ones_take_the_best() -> None:
+    game = get_game("connect4")
+    adviser = NetAdviser("net", NetEngine(game, RandomEvaluator(game)), nodes=1)
+    adviser.set_level(1)
+    advice = adviser.think(game.initial_state(), [])
+    assert len({adviser.choose(advice) for _ in range(100)}) > 3
+    adviser.set_level(len(LEVELS))
+    assert {adviser.choose(advice) for _ in range(20)} == {advice.best}
+
+
+def test_a_search_of_an_adviser_can_be_stopped() -> None:
+    game = get_game("connect4")
+    stop = threading.Event()
+    stop.set()
+    for adviser in (
+        NetAdviser("net", NetEngine(game, RandomEvaluator(game)), nodes=100_000),
+        RolloutAdviser(game, nodes=100_000),
+    ):
+        assert adviser.think(game.initial_state(), [], stop=stop).nodes < 1000
+
+
 def test_a_hint_does_not_make_a_weak_level_stronger() -> None:
     game = get_game("connect4")
     adviser = NetAdviser("net", NetEngine(game, RandomEvaluator(game)), nodes=400)
     adviser.think(game.initial_state(), [])
     adviser.set_level(1)
-    assert adviser.think(game.initial_state(), []).nodes == LEVELS[0] == 1
+    assert adviser.think(game.initial_state(), []).nodes == LEVELS[0].nodes == 1
 
 
 def test_wrong_input_is_answered_with_what_is_possible() -> None:
@@ -164,11 +187,11 @@ def test_whoever_can_only_pass_passes() -> None:
 def test_without_a_net_rollouts_play() -> None:
     game = get_game("connect4")
     adviser = RolloutAdviser(game, nodes=1)
-    adviser.set_level(3)
-    said = talk("connect4", "hint", "4", "level 2", adviser=adviser)
+    adviser.set_level(6)
+    said = talk("connect4", "hint", "4", "level 5", adviser=adviser)
     assert "at first sight" not in said[1]
-    assert "150 nodes" in said[2]
-    assert "50 nodes a move" in said[3]
+    assert "600 nodes" in said[2]
+    assert "300 nodes a move" in said[3]
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """A class for plugins' games to derive from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 from zerogames_kernels import Pattern
@@ -10,6 +10,7 @@ from zerogames.identity import format_identity
 from zerogames.nets.names import parse_net_name
 from zerogames.nets.published import PublishedTable
 from zerogames.nets.spec import NetSpec
+from zerogames.picture import find_cells
 
 
 class BaseGame:
@@ -46,6 +47,14 @@ class BaseGame:
     def sensible_actions(self, state: State, net: NetSpec | None = None) -> Sequence[int] | None:
         """All legal ones."""
         return None
+
+    def notation(self, state: State, action: int) -> str:
+        """The text that `parse_action` reads, too."""
+        return cast(Game, self).format_action(state, action)
+
+    def action_cells(self, state: State, action: int, names: Collection[str]) -> Sequence[str]:
+        """Those whose names are in the text of the move."""
+        return find_cells(cast(Game, self).format_action(state, action), names)
 
     def new_solver(self) -> Solver | None:
         """None: most games are not solved."""

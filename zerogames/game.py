@@ -5,7 +5,7 @@ the search handles are the side to move's.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -243,6 +243,16 @@ class Game(Protocol):
 
     def format_action(self, state: State, action: int) -> str:
         """Write a move as players of the game do."""
+
+    def notation(self, state: State, action: int) -> str:
+        """Write a move as books of the game do, for people to read."""
+
+    def action_cells(self, state: State, action: int, names: Collection[str]) -> Sequence[str]:
+        """Name the cells of the picture that a person points at, one after another, for a move.
+
+        `names` are those of the picture. An empty answer stands for a move without cells, such as
+        a pass. Moves with equal cells, such as promotions, are told apart by their texts.
+        """
 
     @property
     def encodings(self) -> Mapping[str, Encoding]:

@@ -1,10 +1,11 @@
 """Drawing a position once and showing it as colour text, SVG or pixels."""
 
 import html
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,53 @@ class Picture(Protocol):
 
     def rgb(self) -> NDArray[np.uint8]:
         """Pixels `[H, W, 3]`."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A place on a picture that a person can point at."""
+
+    name: str
+    """As the texts of moves have it, e.g. `e4`; a column's cells may share one."""
+    corners: tuple[tuple[float, float], ...]
+    """A polygon in the units of the SVG's `viewBox`."""
+
+
+@runtime_checkable
+class CellPicture(Picture, Protocol):
+    """A picture that names its cells, so that moves can be pointed at."""
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """The places that moves may name."""
+
+    def turned(self) -> "CellPicture":
+        """Return the picture as the second player sees it, or itself if both see the same."""
+
+
+def rectangle(name: str, corner: tuple[float, float], width: float, height: float = 0.0) -> Cell:
+    """Make a cell from its left upper corner; a square without `height`."""
+    (x, y), (right, bottom) = corner, (corner[0] + width, corner[1] + (height or width))
+    return Cell(name, ((x, y), (right, y), (right, bottom), (x, bottom)))
+
+
+def find_cells(text: str, names: Collection[str]) -> tuple[str, ...]:
+    """Return the names of cells in the text of a move, in their order: `e7e8q` gives e7 and e8.
+
+    The longest name counts: `Q16` is not `Q1`. A name of letters alone must stand alone.
+    """
+    return tuple(_cell_names(tuple(names)).findall(text)) if names else ()
+
+
+@cache
+def _cell_names(names: tuple[str, ...]) -> re.Pattern[str]:
+    longest_first = sorted(set(names), key=len, reverse=True)
+    return re.compile(
+        "|".join(
+            rf"(?<![A-Za-z]){re.escape(name)}(?![A-Za-z])" if name.isalpha() else re.escape(name)
+            for name in longest_first
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -65,6 +113,41 @@ class BoardPicture:
     highlight: frozenset[tuple[int, int]] = frozenset()
     """`(row, column)` of the last move."""
     caption: str = field(default="")
+    opposite: bool = False
+    """The players sit on opposite sides: the second sees the board turned."""
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells, named by column and row, such as `e4`."""
+        return [
+            rectangle(
+                f"{self.column_labels[column]}{self.row_labels[row]}".replace(" ", ""),
+                (_MARGIN + column * CELL, row * CELL),
+                CELL,
+            )
+            for row, column in np.ndindex(len(self.pieces), len(self.pieces[0]))
+        ]
+
+    def turned(self) -> Self:
+        """Turn the board by half a turn if the players sit on opposite sides."""
+        if not self.opposite:
+            return self
+        rows, columns = len(self.pieces) - 1, len(self.pieces[0]) - 1
+        swapped = (rows + columns) % 2 == 1
+
+        def turn(cells: frozenset[tuple[int, int]]) -> frozenset[tuple[int, int]]:
+            return frozenset((rows - row, columns - column) for row, column in cells)
+
+        return replace(
+            self,
+            pieces=[line[::-1] for line in self.pieces[::-1]],
+            column_labels=self.column_labels[::-1],
+            row_labels=self.row_labels[::-1],
+            light=self.dark if swapped else self.light,
+            dark=self.light if swapped else self.dark,
+            dots=turn(self.dots),
+            highlight=turn(self.highlight),
+        )
 
     def ansi(self, *, colour: bool = True) -> str:
         """One line a row, with coordinates."""

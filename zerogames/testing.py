@@ -15,7 +15,7 @@ from zerogames.data.formats import get_game_data
 from zerogames.data.record import GameRecord
 from zerogames.errors import UserError
 from zerogames.game import Game, State
-from zerogames.picture import Picture
+from zerogames.picture import CellPicture, Picture
 from zerogames.registry import get_game
 
 
@@ -114,6 +114,7 @@ def _check_random_game(game: Game, rng: np.random.Generator) -> None:
         assert game.format_state(state) == before, "play must not change the state it starts from"
         if rng.random() < 0.1:
             _check_texts(game, state, legal)
+            _check_cells(game, state, legal)
         state = following
         actions.append(last)
     if state.result is not None:
@@ -165,6 +166,21 @@ def _check_texts(game: Game, state: State, legal: list[int]) -> None:
     again = game.parse_state(text)
     assert game.format_state(again) == text, f"position '{text}' does not read back"
     assert again.to_play == state.to_play, f"position '{text}' loses the side to move"
+
+
+def _check_cells(game: Game, state: State, legal: list[int]) -> None:
+    picture = game.render(state)
+    cells = picture.cells if isinstance(picture, CellPicture) else ()
+    names = {cell.name for cell in cells}
+    assert all(names), "a cell needs a name"
+    if isinstance(picture, CellPicture):
+        turned = picture.turned()
+        assert {cell.name for cell in turned.cells} == names, "a turned board has the same cells"
+        assert "<svg" in turned.svg(), "the turned board must show as SVG"
+    for action in legal:
+        assert game.notation(state, action), "a move needs a notation"
+        unknown = set(game.action_cells(state, action, names)) - names
+        assert not unknown, f"the picture has no cells {unknown}"
 
 
 def _check_picture(picture: Picture) -> None:

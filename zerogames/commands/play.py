@@ -30,7 +30,7 @@ class PlayOptions:
     side: Literal["first", "second", "random"] = "first"
     """Your side: first is White in chess, Black in Go and Othello, red in Connect Four."""
     level: int = 7
-    """The strength of the opponent, 1 to 10."""
+    """The strength of the opponent, from 1 (beginner) to 10 (full)."""
     nodes: int = 0
     """The strength as nodes of the search for each move; 0 takes the level's."""
     position: str = ""
@@ -45,7 +45,7 @@ class PlayOptions:
 def main(argv: Sequence[str]) -> int:
     """Run `zerogames play`: games until the person leaves."""
     options = read_options(PlayOptions, argv, "zerogames play")
-    from zerogames.play.adviser import LEVELS
+    from zerogames.engine.levels import LEVELS
     from zerogames.play.dialogue import Dialogue, choose_side
     from zerogames.play.table import Table
 
@@ -61,7 +61,7 @@ def main(argv: Sequence[str]) -> int:
     adviser = _adviser(game, options, rng.getrandbits(32))
     adviser.set_level(options.level)
     if options.nodes:
-        adviser.nodes = options.nodes
+        adviser.nodes, adviser.temperature = options.nodes, 0.0
     table = Table(game, start, choose_side(options.side, rng), ("you", adviser.name))
     if sys.stdin.isatty():
         import readline  # noqa: F401  gives `input` a history and arrow keys
@@ -86,4 +86,4 @@ def _adviser(game: Game, options: PlayOptions, seed: int) -> "Adviser":
         search=search_preset("engine", cache_mebibytes=64),
     )
     engine = NetEngine.open(game, source.path or source.name, settings)
-    return NetAdviser(source.title, engine, nodes=1)
+    return NetAdviser(source.title, engine, nodes=1, seed=seed)

@@ -1,5 +1,6 @@
 """The opponent of the person, which also gives hints: a net with a search, or plain MCTS."""
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from zerogames.engine import NetEngine, ThinkLimits
+from zerogames.engine.levels import LEVELS, pick
 from zerogames.evaluate import evaluate_states
 from zerogames.game import Game, State, play_actions
 from zerogames.search import new_rollouts
 
-LEVELS = (1, 5, 15, 30, 60, 120, 250, 500, 1000, 2000)
-"""Nodes for each move at the levels 1 to 10."""
+_ROLLOUTS_PER_CHECK = 256
+"""Rollouts between two looks at the signal to stop."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,36 +55,55 @@ class Adviser(ABC):
     nodes_per_node: ClassVar[int] = 1
     """Nodes for each node of a level."""
 
-    def __init__(self, name: str, nodes: int) -> None:
+    def __init__(self, name: str, nodes: int, *, seed: int = 0) -> None:
         self.name = name
         """The name that the person is shown."""
         self.nodes = nodes
         """Nodes or rollouts for each move."""
+        self.temperature = 0.0
+        """How freely `choose` takes other moves than the best."""
+        self._rng = np.random.default_rng(seed)
 
     def set_level(self, level: int) -> None:
-        """Set `nodes` by a level from 1 (weakest) to 10."""
-        self.nodes = self.nodes_per_node * LEVELS[level - 1]
+        """Set `nodes` and `temperature` by a level from 1 (weakest) to 10."""
+        self.nodes = self.nodes_per_node * LEVELS[level - 1].nodes
+        self.temperature = LEVELS[level - 1].temperature
+
+    def choose(self, advice: Advice) -> int:
+        """Choose the move to play by what a search found."""
+        if self.temperature == 0:
+            return advice.best
+        searched = any(move.visits for move in advice.moves)
+        weights = [move.visits if searched else move.policy or 0.0 for move in advice.moves]
+        return advice.moves[pick(weights, self.temperature, self._rng)].action
 
     @abstractmethod
-    def think(self, start: State, actions: Sequence[int]) -> Advice:
-        """Search the position after `actions`, where the game must not be over."""
+    def think(
+        self, start: State, actions: Sequence[int], *, stop: threading.Event | None = None
+    ) -> Advice:
+        """Search the position after `actions`, where the game must not be over.
+
+        `stop` ends the search early.
+        """
 
 
 class NetAdviser(Adviser):
     """A net with a search, whose tree is kept from move to move."""
 
-    def __init__(self, name: str, engine: NetEngine, *, nodes: int) -> None:
-        super().__init__(name, nodes)
+    def __init__(self, name: str, engine: NetEngine, *, nodes: int, seed: int = 0) -> None:
+        super().__init__(name, nodes, seed=seed)
         self._engine = engine
 
-    def think(self, start: State, actions: Sequence[int]) -> Advice:
+    def think(
+        self, start: State, actions: Sequence[int], *, stop: threading.Event | None = None
+    ) -> Advice:
         """Search with `nodes`."""
         engine = self._engine
         engine.set_position(start, actions)
         if engine.search.simulations >= self.nodes:
             # A hint or a higher level has searched more: that must not make this level stronger.
             engine.new_game()
-        thought = engine.think(ThinkLimits(nodes=self.nodes))
+        thought = engine.think(ThinkLimits(nodes=self.nodes), stop=stop)
         (net,) = evaluate_states(engine.evaluator, [engine.state])
         total = sum(move.visits for move in thought.moves)
         moves = [
@@ -111,15 +132,17 @@ class RolloutAdviser(Adviser):
     """A node without a net is weaker and cheaper."""
 
     def __init__(self, game: Game, *, nodes: int, seed: int = 0) -> None:
-        super().__init__("MCTS without a net", nodes)
+        super().__init__("MCTS without a net", nodes, seed=seed)
         self._game = game
-        self._rng = np.random.default_rng(seed)
 
-    def think(self, start: State, actions: Sequence[int]) -> Advice:
+    def think(
+        self, start: State, actions: Sequence[int], *, stop: threading.Event | None = None
+    ) -> Advice:
         """Search with `nodes` rollouts."""
         state = play_actions(start, actions)
         tree = new_rollouts(self._game, state, seed=int(self._rng.integers(1 << 62)))
-        tree.run(self.nodes)
+        while tree.total < self.nodes and not (tree.total and stop and stop.is_set()):
+            tree.run(min(_ROLLOUTS_PER_CHECK, self.nodes - tree.total))
         legal, visits, values = tree.actions, tree.visits, tree.values
         moves = [
             MoveAdvice(

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.table import Table as TextTable
 
+from zerogames.engine.levels import LEVELS
 from zerogames.errors import UserError
-from zerogames.play.adviser import LEVELS, Advice, Adviser
+from zerogames.play.adviser import Advice, Adviser
 from zerogames.play.table import SIDES, Table
 
 HELP = f"""\
@@ -139,9 +140,11 @@ class Dialogue:
 
     def _answer(self) -> None:
         began = time.monotonic()
-        advice, move = self._think()
+        advice, _ = self._think()
         elapsed = time.monotonic() - began
-        self._table.play(advice.best)
+        action = self._adviser.choose(advice)
+        move = self._table.game.format_action(self._table.state, action)
+        self._table.play(action)
         self._say(
             f"The opponent plays {move} and expects {100 * advice.score:.0f} % of the points "
             f"({advice.nodes} nodes, {elapsed:.1f} s)."
@@ -220,12 +223,13 @@ class Dialogue:
         if not rest.isdecimal() or not 1 <= int(rest) <= len(LEVELS):
             raise UserError(f"level {rest}: write a number from 1 (weakest) to {len(LEVELS)}.")
         self._adviser.set_level(int(rest))
-        self._say(f"{self._adviser.nodes} nodes a move.")
+        level = LEVELS[int(rest) - 1]
+        self._say(f"Level {rest}, {level.name}: {self._adviser.nodes} nodes a move.")
 
     def _nodes(self, rest: str) -> None:
         if not rest.isdecimal() or not 1 <= int(rest) <= LARGEST_NODES:
             raise UserError(f"nodes {rest}: write a number from 1 to {LARGEST_NODES}.")
-        self._adviser.nodes = int(rest)
+        self._adviser.nodes, self._adviser.temperature = int(rest), 0.0
         self._say(f"{self._adviser.nodes} nodes a move.")
 
     def _new(self, rest: str) -> None:

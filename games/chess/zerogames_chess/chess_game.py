@@ -179,6 +179,14 @@ class Chess(BaseGame):
         """The move as UCI; castling is e1g1, in Chess960 king takes rook."""
         return _native_state(state).uci(action)
 
+    def notation(self, state: State, action: int) -> str:
+        """The move as SAN, such as `Nf3`."""
+        import chess
+
+        native = _native_state(state)
+        board = chess.Board(native.fen, chess960=native.chess960)
+        return board.san(chess.Move.from_uci(native.uci(action)))
+
     def render(self, state: State, *, last_action: int | None = None) -> "ChessPicture":
         """The board from White's side, with the last move and a check marked."""
         from zerogames_chess.picture import ChessPicture

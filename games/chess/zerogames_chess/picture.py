@@ -8,11 +8,13 @@ import chess.svg
 import numpy as np
 from numpy.typing import NDArray
 
-from zerogames.picture import BoardPicture, Piece
+from zerogames.picture import BoardPicture, Cell, Piece, rectangle
 from zerogames_chess import _native
 
 _SIDES = {chess.WHITE: ("#ffffff", "#303030"), chess.BLACK: ("#1c1c1c", "#d0d0d0")}
 """Fill and outline."""
+_MARGIN = 15
+"""Units that python-chess leaves for coordinates on each side."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class ChessPicture:
     state: _native.State
     last_action: int | None = None
     """The action that led here, in the view of the side that played it."""
+    side: chess.Color = chess.WHITE
+    """The side that sits below in the SVG."""
 
     @cached_property
     def _board(self) -> chess.Board:
@@ -78,7 +82,31 @@ class ChessPicture:
     def svg(self) -> str:
         """A self-contained SVG document."""
         check = self._board.king(self._board.turn) if self.state.in_check else None
-        return str(chess.svg.board(self._board, lastmove=self._last_move, check=check))
+        return str(
+            chess.svg.board(
+                self._board, orientation=self.side, lastmove=self._last_move, check=check
+            )
+        )
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The squares where python-chess draws them."""
+        size, half = chess.svg.SQUARE_SIZE, 0 if self.side == chess.WHITE else 7
+        return [
+            rectangle(
+                chess.square_name(square),
+                (
+                    _MARGIN + size * abs(chess.square_file(square) - half),
+                    _MARGIN + size * abs(7 - half - chess.square_rank(square)),
+                ),
+                size,
+            )
+            for square in chess.SQUARES
+        ]
+
+    def turned(self) -> "ChessPicture":
+        """Seat the other side below."""
+        return replace(self, side=not self.side)
 
     def rgb(self) -> NDArray[np.uint8]:
         """Pixels `[H, W, 3]`."""

@@ -1,12 +1,12 @@
 """Drawing a shogi position."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zerogames.picture import BoardPicture, Piece
+from zerogames.picture import BoardPicture, Cell, Piece, rectangle
 from zerogames_shogi import _native
 from zerogames_shogi.pieces import HAND_ORDER, KANJI, LETTERS, PROMOTED, SquarePiece, pieces_of
 
@@ -26,6 +26,8 @@ class ShogiPicture:
     state: _native.State
     last_action: int | None = None
     """The action that led here, in the view of the side that played it."""
+    side: int = 0
+    """The side that sits below in the SVG."""
 
     @cached_property
     def _pieces(self) -> list[SquarePiece | None]:
@@ -82,7 +84,7 @@ class ShogiPicture:
         return f"\x1b[48;2;{background}m\x1b[38;2;{front}m{text}\x1b[0m"
 
     def svg(self) -> str:
-        """A self-contained SVG document; White's pieces stand on their heads."""
+        """A self-contained SVG document; the other side's pieces stand on their heads."""
         width, height = 2 * _LEFT + _SIZE * _CELL, 2 * _TOP + _SIZE * _CELL
         out = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -93,7 +95,7 @@ class ShogiPicture:
             f'fill="{_WOOD}"/>',
         ]
         if self._marked is not None:
-            x, y = _corner(self._marked)
+            x, y = self._corner(self._marked)
             out.append(f'<rect x="{x}" y="{y}" width="{_CELL}" height="{_CELL}" fill="{_MARKED}"/>')
         right, bottom = _LEFT + _SIZE * _CELL, _TOP + _SIZE * _CELL
         for line in range(_SIZE + 1):
@@ -101,29 +103,66 @@ class ShogiPicture:
             out.append(f'<path d="M{x} {_TOP}V{bottom}M{_LEFT} {y}H{right}" stroke="#5b4a2a"/>')
         for at in range(_SIZE):
             middle = at * _CELL + _CELL // 2
-            out.append(_text(str(_SIZE - at), _LEFT + middle, _TOP // 2, 14))
-            out.append(_text(_KANJI_RANKS[at], right + 12, _TOP + middle, 14))
+            place = at if self.side == 0 else _SIZE - 1 - at
+            out.append(_text(str(_SIZE - place), _LEFT + middle, _TOP // 2, 14))
+            out.append(_text(_KANJI_RANKS[place], right + 12, _TOP + middle, 14))
         for square, piece in enumerate(self._pieces):
             if piece:
-                x, y = _corner(square)
-                out.append(_svg_piece(piece, x + _CELL // 2, y + _CELL // 2))
+                x, y = self._corner(square)
+                out.append(self._svg_piece(piece, x + _CELL // 2, y + _CELL // 2))
         for side in (0, 1):
-            out.extend(self._svg_hand(side, right))
+            for kind, number, x, y in self._hand_places(side):
+                out.append(self._svg_piece(SquarePiece(side, kind), x, y))
+                if number > 1:
+                    out.append(_text(str(number), x + 24, y + 12, 13))
         out.append(_text(self._caption(), width // 2, height - _TOP // 2, 14))
         return "\n".join([*out, "</svg>\n"])
 
-    def _svg_hand(self, side: int, right: int) -> list[str]:
-        """Pieces in hand: Black's at the lower right, White's at the upper left."""
-        hand = self._hand(side)
-        x = right + _LEFT // 2 + 4 if side == 0 else _LEFT // 2 - 8
-        out = []
+    def _hand_places(self, side: int) -> list[tuple[int, int, int, int]]:
+        """Kind, number and centre of pieces in hand: below at the right, above at the left."""
+        hand, below = self._hand(side), side == self.side
+        x = _LEFT + _SIZE * _CELL + _LEFT // 2 + 4 if below else _LEFT // 2 - 8
+        places = []
         for place, (kind, number) in enumerate(hand):
             from_edge = _CELL // 2 + (len(hand) - 1 - place) * 40
-            y = _TOP + _SIZE * _CELL - from_edge if side == 0 else _TOP + from_edge
-            out.append(_svg_piece(SquarePiece(side, kind), x, y))
-            if number > 1:
-                out.append(_text(str(number), x + 24, y + 12, 13))
-        return out
+            y = _TOP + _SIZE * _CELL - from_edge if below else _TOP + from_edge
+            places.append((kind, number, x, y))
+        return places
+
+    def _svg_piece(self, piece: SquarePiece, x: int, y: int) -> str:
+        """A pointed tile that looks towards the opponent."""
+        turn = " rotate(180)" if piece.side != self.side else ""
+        colour = _RED if piece.kind >= PROMOTED else "#101010"
+        kanji = "王" if piece == SquarePiece(1, 7) else KANJI[piece.kind]
+        return (
+            f'<g transform="translate({x} {y}){turn}">'
+            '<path d="M0 -21L13 -16L17 20H-17L-13 -16Z" fill="#f8e3b4" stroke="#6b4f1d"/>'
+            f'<text x="0" y="3" font-size="24" text-anchor="middle" dominant-baseline="central" '
+            f'fill="{colour}">{kanji}</text></g>'
+        )
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The squares, and the pieces in the hand of the side to move, named as in drops: `P*`."""
+        squares = [
+            rectangle(
+                f"{_SIZE - square % _SIZE}{_RANKS[square // _SIZE]}", self._corner(square), _CELL
+            )
+            for square in range(_SIZE * _SIZE)
+        ]
+        hand = [
+            rectangle(f"{LETTERS[kind]}*", (x - 18, y - 22), 36, 43)
+            for kind, _, x, y in self._hand_places(self.side_to_move)
+        ]
+        return squares + hand
+
+    def turned(self) -> "ShogiPicture":
+        """Seat the other side below."""
+        return replace(self, side=1 - self.side)
+
+    def _corner(self, square: int) -> tuple[int, int]:
+        row, column = divmod(square if self.side == 0 else _SIZE * _SIZE - 1 - square, _SIZE)
+        return _LEFT + column * _CELL, _TOP + row * _CELL
 
     def rgb(self) -> NDArray[np.uint8]:
         """Pixels `[H, W, 3]`; letters, as few fonts have kanji."""
@@ -151,26 +190,8 @@ class ShogiPicture:
         ).rgb()
 
 
-def _corner(square: int) -> tuple[int, int]:
-    row, column = divmod(square, _SIZE)
-    return _LEFT + column * _CELL, _TOP + row * _CELL
-
-
 def _text(text: str, x: int, y: int, size: int) -> str:
     return (
         f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="middle" '
         f'dominant-baseline="central">{text}</text>'
-    )
-
-
-def _svg_piece(piece: SquarePiece, x: int, y: int) -> str:
-    """A pointed tile that looks towards the opponent."""
-    turn = " rotate(180)" if piece.side == 1 else ""
-    colour = _RED if piece.kind >= PROMOTED else "#101010"
-    kanji = "王" if piece == SquarePiece(1, 7) else KANJI[piece.kind]
-    return (
-        f'<g transform="translate({x} {y}){turn}">'
-        '<path d="M0 -21L13 -16L17 20H-17L-13 -16Z" fill="#f8e3b4" stroke="#6b4f1d"/>'
-        f'<text x="0" y="3" font-size="24" text-anchor="middle" dominant-baseline="central" '
-        f'fill="{colour}">{kanji}</text></g>'
     )
