@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 WITH_BIN := PATH="$(abspath $(BIN)):$$PATH"
 STAMP := $(VENV)/.installed
 NATIVE := $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.cmake' '*CMakeLists.txt')
+PACKAGES := $(shell git ls-files '*/__init__.py')
 CPP := $(filter %.cpp %.hpp %.cu %.cuh,$(NATIVE))
 PYTEST_ARGS ?=
 GAME ?= chess
@@ -26,7 +27,8 @@ $(VENV)/.build-tools: pyproject.toml
 	touch $@
 
 # An editable install: Python files are used where they are, native code is rebuilt when it changed.
-$(STAMP): $(VENV)/.build-tools $(NATIVE)
+# It keeps a list of the modules, which is wrong when one becomes a package.
+$(STAMP): $(VENV)/.build-tools $(NATIVE) $(PACKAGES)
 	$(WITH_BIN) $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' \
 	  --config-settings=cmake.define.ZEROGAMES_WERROR=ON
 	touch $@

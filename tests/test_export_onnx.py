@@ -107,8 +107,9 @@ def test_every_net_says_the_same_after_export(identity: str, name: str, precisio
         plain, _ = make_checked_onnx(request, board_op=False)  # as our own evaluator has it
         assert not board_nodes(plain)
     masked = not any(is_square(patterns) for patterns in request.model.patterns)
-    depthwise = request.model.spec.block in ("mob", "cnx")
-    assert len(board_nodes(model)) == (request.model.spec.blocks if masked and depthwise else 0)
+    [stage] = request.model.spec.stages
+    depthwise = stage.block in ("mob", "cnx")
+    assert len(board_nodes(model)) == (stage.blocks if masked and depthwise else 0)
     kinds = {numpy_helper.to_array(tensor).dtype for tensor in model.graph.initializer}
     assert (np.dtype(np.float16) in kinds) == (precision == "fp16")
 

@@ -82,7 +82,7 @@ def test_another_form_of_the_kernel_loads_by_name(tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     save_net(path, make("mob_rng_1x8"))
     loaded, _ = load_net(path, name="mob_rng_dense_1x8")
-    assert loaded.spec.form == "dense"
+    assert loaded.spec.stages[0].form == "dense"
     with pytest.raises(UserError, match="holds 'mob_rng_1x8', not 'mob_rng_1x16': channels 16 and"):
         load_net(path, name="mob_rng_1x16")
 

@@ -12,7 +12,7 @@ from zerogames_kernels.modules import BoardDepthwise
 
 from zerogames import get_game
 from zerogames.nets import build_model, win_draw_loss
-from zerogames.nets.blocks import MobileBlock
+from zerogames.nets.blocks.mob import MobileBlock
 from zerogames.nets.folding import fold_norms
 from zerogames.nets.head_kinds import serves_any_board
 from zerogames.nets.layers import BatchNorm, MaskedConv2d

@@ -9,10 +9,16 @@ from zerogames_go.paper_nets import NAMED, parse_paper_name
 from zerogames import UserError, game_names, get_game
 from zerogames.game import Game
 from zerogames.nets.head_kinds import serves_any_board
-from zerogames.nets.names import check_patterns, group_patterns, parse_net_name
-from zerogames.nets.spec import NetSpec
+from zerogames.nets.names import check_patterns, net_patterns, parse_net_name
+from zerogames.nets.spec import KernelStage, NetSpec
 
 OTHELLO = get_game("othello")
+
+
+def only_stage(spec: NetSpec) -> KernelStage:
+    [stage] = spec.stages
+    assert isinstance(stage, KernelStage)
+    return stage
 
 
 def paper(name: str, game: Game = OTHELLO) -> NetSpec:
@@ -24,8 +30,9 @@ def paper(name: str, game: Game = OTHELLO) -> NetSpec:
 @pytest.mark.parametrize("kernel", ["3x3", "5x5", "rng"])
 def test_every_game_reads_the_general_names(block: str, kernel: str) -> None:
     spec = OTHELLO.parse_net(f"{block}_{kernel}_3x24")
-    assert (spec.block, spec.kernel, spec.blocks, spec.channels) == (block, kernel, 3, 24)
-    assert spec.expanded == {"res": 24, "mob": 144, "cnx": 96}[block]
+    stage = only_stage(spec)
+    assert (stage.block, stage.kernel, stage.blocks, stage.channels) == (block, kernel, 3, 24)
+    assert stage.expanded == {"res": 24, "mob": 144, "cnx": 96}[block]
     assert (spec.policy, spec.value, spec.moves_left) == ("dense", "wdl", False)
     assert spec.game == "othello"
     assert spec.encoding == "stones"
@@ -34,8 +41,9 @@ def test_every_game_reads_the_general_names(block: str, kernel: str) -> None:
 def test_options_change_heads_and_sizes() -> None:
     spec = OTHELLO.parse_net("mob_3x3_opti2_2x16+conv+scalar+mlh+se4+x3+seed7+val2+gap+nopass")
     assert (spec.policy, spec.value, spec.value_head) == ("conv", "scalar", "gap")
-    assert (spec.form, spec.se_ratio, spec.expanded) == ("opti2", 4, 48)
-    assert (spec.pattern_seed, spec.value_weight, spec.value_loss) == (7, 2.0, "mse")
+    stage = only_stage(spec)
+    assert (stage.form, stage.se_ratio, stage.expanded) == ("opti2", 4, 48)
+    assert (stage.pattern_seed, spec.value_weight, spec.value_loss) == (7, 2.0, "mse")
     assert spec.moves_left
     assert not spec.pass_logit
     assert serves_any_board(spec, OTHELLO)
@@ -80,9 +88,9 @@ def test_a_malformed_name_is_told_what_is_wrong(name: str, message: str) -> None
 
 def test_a_kernel_that_reaches_beyond_the_board_is_refused() -> None:
     spec = OTHELLO.parse_net("mob_5x5_1x8")
-    patterns = group_patterns(spec, OTHELLO, 0)
+    [patterns] = net_patterns(spec, OTHELLO)
     with pytest.raises(UserError, match="beyond a 2x2 board"):
-        check_patterns(spec, patterns, (2, 2))
+        check_patterns(spec, spec.stages[0], patterns, (2, 2))
 
 
 def test_a_game_without_policy_planes_has_no_conv_policy() -> None:
@@ -97,16 +105,17 @@ def test_any_text_parses_or_is_a_user_error(text: str) -> None:
             spec = parse(text)
         except UserError:
             continue
-        assert spec.blocks >= 1
+        assert all(stage.blocks >= 1 for stage in spec.stages)
 
 
 def test_paper_names_say_their_sizes() -> None:
     spec = paper("mobile.conv.avg.bin.40.128.512.val4")
-    assert (spec.blocks, spec.channels, spec.expanded) == (40, 128, 512)
+    stage = only_stage(spec)
+    assert (stage.blocks, stage.channels, stage.expanded) == (40, 128, 512)
     assert (spec.policy, spec.value_head, spec.value_loss) == ("points", "gap", "binary")
     assert (spec.value_weight, spec.l2, spec.pass_logit) == (4.0, 1e-4, False)
     big = paper("a0.20.256")
-    assert (big.blocks, big.channels, big.policy, big.value_head) == (20, 256, "az", "az")
+    assert (big.stages[0].blocks, big.channels, big.policy, big.value_head) == (20, 256, "az", "az")
     assert paper("mobile.avg.10.64.200").value_loss == "mse"
     assert paper("a0.small+pass").pass_logit
     for name in NAMED:

@@ -5,6 +5,7 @@ the search handles are the side to move's.
 """
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from zerogames.picture import Picture
 if TYPE_CHECKING:
     from zerogames.data.formats import GameData
     from zerogames.export.formats import ExportFormat
+    from zerogames.nets.block_kinds import BlockKind
     from zerogames.nets.heads import PolicyHead
     from zerogames.nets.model import Model
     from zerogames.nets.published import PublishedTable
@@ -127,6 +129,13 @@ class PolicyKind:
     """Imports the class; called when a net is made."""
     any_board: bool = False
     """Whether the same weights serve every board size."""
+    sizes: str = ""
+    """A regular expression for the sizes that may follow the name, e.g. `+attention48.56`."""
+
+    def fits_sizes(self, option: str) -> bool:
+        """Whether an option is this kind's name with sizes."""
+        found = re.fullmatch(f"{self.name}({self.sizes})", option, re.ASCII)
+        return found is not None and bool(found[1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,6 +322,8 @@ class GamePlugin:
     """Takes the game; returns its book of openings: in each line the moves, then # and a name."""
     net_formats: "Mapping[str, Callable[[Path], Model]]" = field(default_factory=dict)
     """Readers of other programs' nets, by the ending of their files, e.g. `.pb.gz`."""
+    block_kinds: "tuple[BlockKind, ...]" = ()
+    """Kinds of blocks that only this game's nets may have."""
     export_formats: "Mapping[str, Callable[[], ExportFormat]]" = field(default_factory=dict)
     """Formats to export nets to, by the name users write; a function returns the format."""
     needs: str = ""

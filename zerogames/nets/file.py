@@ -20,7 +20,7 @@ from zerogames.game import Game
 from zerogames.identity import split_identity
 from zerogames.nets.model import Model, build_model
 from zerogames.nets.net_info import METADATA_KEY, NetInfo, open_tensors, read_net_info
-from zerogames.nets.spec import NetSpec
+from zerogames.nets.spec import KernelStage, NetSpec
 from zerogames.registry import get_game
 
 
@@ -33,16 +33,22 @@ def describe_heads(spec: NetSpec) -> dict[str, str]:
     return heads
 
 
+def has_random_patterns(spec: NetSpec) -> bool:
+    """Whether the net's patterns are drawn from its seed, and thus stored."""
+    return any(isinstance(one, KernelStage) and one.kernel == "rng" for one in spec.stages)
+
+
 def describe_net(model: Model) -> NetInfo:
     """Return what the file of a net without training says."""
     spec = model.spec
-    random = spec.kernel == "rng"
     return NetInfo(
         name=spec.name,
         game=spec.game,
         encoding=spec.encoding,
         heads=describe_heads(spec),
-        patterns=[[list(p.offsets) for p in groups] for groups in model.patterns] if random else [],
+        patterns=[[list(p.offsets) for p in groups] for groups in model.patterns]
+        if has_random_patterns(spec)
+        else [],
     )
 
 
@@ -132,7 +138,7 @@ def _stored_spec(path: Path, info: NetInfo, game: Game) -> NetSpec:
         raise UserError(f"{path}: {error}") from None
     if spec.encoding != info.encoding:
         raise UserError(f"{path}: '{info.name}' reads {spec.encoding}, not {info.encoding}")
-    if bool(info.patterns) != (spec.kernel == "rng"):
+    if bool(info.patterns) != has_random_patterns(spec):
         raise UserError(f"{path}: '{info.name}' and its stored random patterns do not agree")
     if describe_heads(spec) != info.heads:
         raise UserError(f"{path}: heads {info.heads} are not those of '{info.name}'")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from zerogames.errors import unknown_name
 from zerogames.game import Game, PolicyKind
+from zerogames.nets.block_kinds import find_block
 from zerogames.nets.spec import NetSpec
 
 if TYPE_CHECKING:
@@ -37,15 +38,23 @@ class ValueKind:
     instead, so that the same weights serve every board size."""
     hidden: int
     """Units of the hidden layer."""
+    tokens: bool = False
+    """Whether it takes tokens and no norm, with sizes of the net's own."""
+
+    @property
+    def any_board(self) -> bool:
+        """Whether the same weights serve every board size."""
+        return self.channels == 0 and not self.tokens
 
 
 VALUE_KINDS = {
     "dense": ValueKind(channels=32, hidden=128),
     "az": ValueKind(channels=1, hidden=256),
     "gap": ValueKind(hidden=50),
+    "tokens": ValueKind(hidden=128, tokens=True),
 }
-"""The value heads by their names in specs: Lc0's, AlphaZero's, and the pooled one of the Go
-papers."""
+"""The value heads by their names in specs: Lc0's, AlphaZero's, the pooled one of the Go papers, and
+that of Lc0's attention nets."""
 
 
 def policy_kinds(game: Game) -> Mapping[str, PolicyKind]:
@@ -63,4 +72,5 @@ def find_policy(spec: NetSpec, game: Game) -> "type[PolicyHead]":
 
 def serves_any_board(spec: NetSpec, game: Game) -> bool:
     """Return whether the same weights serve every board size."""
-    return policy_kinds(game)[spec.policy].any_board and VALUE_KINDS[spec.value_head].channels == 0
+    heads = policy_kinds(game)[spec.policy].any_board and VALUE_KINDS[spec.value_head].any_board
+    return heads and all(find_block(stage, game).any_board(stage) for stage in spec.stages)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from zerogames.errors import UserError
 from zerogames.game import Game
-from zerogames.nets.blocks import make_norm
+from zerogames.nets.blocks.parts import make_norm
 from zerogames.nets.head_kinds import VALUE_KINDS, find_policy
 from zerogames.nets.layers import ACTIVATIONS, pointwise, spatial
 from zerogames.nets.names import board
@@ -236,9 +236,36 @@ class PooledHead(nn.Module):
         return net.dense(hidden, self.output)
 
 
+class TokensHead(nn.Module):
+    """A dense layer over each token, a hidden layer over all of them, an output layer."""
+
+    def __init__(self, spec: NetSpec, cells: int, outputs: int, *, sizes: tuple[int, int]) -> None:
+        super().__init__()
+        width, hidden = sizes
+        self.function = spec.activation
+        self.activate = ACTIVATIONS[spec.activation]
+        self.embed = nn.Linear(spec.channels, width)
+        self.hidden = nn.Linear(width * cells, hidden)
+        self.output = nn.Linear(hidden, outputs)
+
+    def forward(self, trunk: Tensor) -> Tensor:
+        """Raw numbers `[B, outputs]`."""
+        tokens = self.activate(self.embed(trunk.flatten(2).transpose(1, 2)))  # [B, T, V]
+        raw: Tensor = self.output(self.activate(self.hidden(tokens.flatten(1))))
+        return raw
+
+    def layers(self, net: ProgramWriter, trunk: Value) -> Value:
+        """The same as a program."""
+        tokens = net.activate(net.dense(net.tokens(trunk), self.embed), self.function)
+        hidden = net.activate(net.dense(net.flatten(tokens), self.hidden), self.function)
+        return net.dense(hidden, self.output)
+
+
 def make_value(spec: NetSpec, cells: int) -> nn.Module:
     """The spec's value head: three logits for `wdl`, else one raw number."""
     outputs, kind = 3 if spec.value == "wdl" else 1, VALUE_KINDS[spec.value_head]
+    if kind.tokens:
+        return TokensHead(spec, cells, outputs, sizes=spec.value_sizes)
     if kind.channels == 0:
         return PooledHead(spec, outputs, hidden=kind.hidden)
     return DenseHead(spec, cells, outputs, channels=kind.channels, hidden=kind.hidden)
@@ -272,6 +299,9 @@ def make_moves_left(spec: NetSpec, cells: int) -> nn.Module | None:
     """Plies to the end of the game, before the ReLU; pooled where the value is."""
     if not spec.moves_left:
         return None
-    if VALUE_KINDS[spec.value_head].channels == 0:
+    kind = VALUE_KINDS[spec.value_head]
+    if kind.tokens:
+        return TokensHead(spec, cells, 1, sizes=spec.moves_left_sizes)
+    if kind.channels == 0:
         return PooledHead(spec, 1, hidden=MOVES_LEFT_HIDDEN)
     return DenseHead(spec, cells, 1, channels=MOVES_LEFT_CHANNELS, hidden=MOVES_LEFT_HIDDEN)

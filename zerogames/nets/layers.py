@@ -108,11 +108,11 @@ def spatial(in_channels: int, out_channels: int, size: int, *, bias: bool = Fals
 def initialize(module: nn.Module) -> None:
     """Draw a new module's weights: Glorot-normal, zero biases; batch norms are made neutral.
 
-    A compact kernel counts its live taps only.
+    A compact kernel counts its live taps only. A module with a method `draw` then has its say.
     """
     for part in module.modules():
         weight, bias = getattr(part, "weight", None), getattr(part, "bias", None)
-        if isinstance(part, BatchNorm):
+        if isinstance(part, BatchNorm | nn.LayerNorm):
             continue
         if isinstance(weight, nn.Parameter):
             if weight.ndim == 2 and not isinstance(part, nn.Linear):  # compact depthwise [C, K]
@@ -121,3 +121,7 @@ def initialize(module: nn.Module) -> None:
                 nn.init.xavier_normal_(weight)
         if isinstance(bias, nn.Parameter):
             nn.init.zeros_(bias)
+    for part in module.modules():
+        draw = getattr(part, "draw", None)
+        if draw is not None:
+            draw()

@@ -184,7 +184,7 @@ def decayed_parameters(model: Model) -> list[nn.Parameter]:
     found = [
         weight
         for part in model.modules()
-        if not isinstance(part, BatchNorm)
+        if not isinstance(part, BatchNorm | nn.LayerNorm)
         and isinstance(weight := getattr(part, "weight", None), nn.Parameter)
     ]
     if model.spec.convention == "lc0":

@@ -10,10 +10,10 @@ from zerogames_kernels import Pattern
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 from zerogames.nets import program as layers
-from zerogames.nets.blocks import Stem, layers_per_block, make_block
+from zerogames.nets.block_kinds import StageSite, find_block
 from zerogames.nets.heads import make_ends, make_moves_left, make_policy, make_value
 from zerogames.nets.layers import initialize
-from zerogames.nets.names import check_patterns, group_patterns
+from zerogames.nets.names import check_patterns, net_patterns
 from zerogames.nets.program import Program
 from zerogames.nets.program_writer import ProgramWriter, array
 from zerogames.nets.spec import NetSpec, Value
@@ -59,14 +59,7 @@ class Model(nn.Module):
         self.input_shape = game.encodings[spec.encoding.partition(":")[0]].shape
         planes, height, width = self.input_shape
         self.register_buffer("input_scale", _scale(spec, planes), persistent=False)
-        self.stem = Stem(spec, planes)
-        step = layers_per_block(spec)
-        self.blocks = nn.Sequential(
-            *(
-                make_block(spec, self.patterns[first : first + step])
-                for first in range(0, step * spec.blocks, step)
-            )
-        )
+        self.stem, self.blocks = _make_trunk(spec, game, self.patterns, self.input_shape)
         self.policy = make_policy(spec, game)
         self.value = make_value(spec, height * width)
         self.moves_left = make_moves_left(spec, height * width)
@@ -120,8 +113,7 @@ class Model(nn.Module):
             raw = net.write(self.moves_left, trunk)
             with net.within("moves_left"):
                 outputs["moves_left"] = net.append(layers.MovesLeft, raw, shape=())
-        net.program.outputs = outputs
-        return net.program
+        return net.finish(outputs)
 
 
 def _scale(spec: NetSpec, planes: int) -> Tensor | None:
@@ -133,10 +125,36 @@ def _scale(spec: NetSpec, planes: int) -> Tensor | None:
     return scale
 
 
-def net_patterns(spec: NetSpec, game: Game) -> tuple[tuple[Pattern, ...], ...]:
-    """The patterns of every spatial layer of a net; random ones are drawn from its seed."""
-    layers = spec.blocks * layers_per_block(spec)
-    return tuple(group_patterns(spec, game, layer) for layer in range(layers))
+def _make_trunk(
+    spec: NetSpec,
+    game: Game,
+    patterns: Sequence[tuple[Pattern, ...]],
+    shape: tuple[int, int, int],
+) -> tuple[nn.Module, nn.Sequential]:
+    """The stem, and the blocks of all stages with what leads from one to the next."""
+    inputs, height, width = shape
+    stem: nn.Module = nn.Identity()
+    parts: list[nn.Module] = []
+    first = 0
+    for number, stage in enumerate(spec.stages):
+        last = first + stage.blocks * stage.pattern_layers
+        site = StageSite(
+            spec=spec,
+            stage=stage,
+            inputs=inputs,
+            is_first=number == 0,
+            board=(height, width),
+            patterns=patterns[first:last],
+            game_patterns=game.patterns,
+        )
+        entry, blocks = find_block(stage, game).load()(site)
+        if number == 0:
+            stem = entry or stem
+        elif entry is not None:
+            parts.append(entry)
+        parts += blocks
+        first, inputs = last, stage.channels
+    return stem, nn.Sequential(*parts)
 
 
 def build_model(
@@ -163,8 +181,9 @@ def build_model(
         _, height, width = game.encodings[encoding].shape
         if [len(groups) for groups in patterns] != [len(groups) for groups in wanted]:
             raise UserError(f"net '{spec.name}': {len(patterns)} patterned layers do not fit it")
-        for groups in patterns:
-            check_patterns(spec, groups, (height, width))
+        stages = [one for one in spec.stages for _ in range(one.blocks * one.pattern_layers)]
+        for stage, groups in zip(stages, patterns, strict=True):
+            check_patterns(spec, stage, groups, (height, width))
         wanted = tuple(patterns)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -1,7 +1,8 @@
-"""Reading net names that every game understands: `<block>_<kernel>[_<form>]_<blocks>x<channels>`.
+"""Reading net names that every game understands: `<stage>[-<stage>...][+<option>...]`.
 
-After the trunk, `+` adds what differs from the defaults: heads (`+conv`, `+scalar`, `+mlh`),
-sizes (`+se4`, `+x4`), the random patterns' seed (`+seed7`) or an encoding of the game.
+A stage is `<block>_<kernel>[_<form>]_<blocks>x<channels>`, see `zerogames.nets.block_kinds`. After
+the trunk, `+` adds what differs from the defaults: heads (`+conv`, `+scalar`, `+mlh`), sizes
+(`+se4`, `+x4`), the random patterns' seed (`+seed7`) or an encoding of the game.
 """
 
 import re
@@ -14,18 +15,25 @@ from zerogames_kernels import Pattern, random_pattern, square_pattern
 
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
+from zerogames.nets.block_kinds import SHAPE, SQUARES, StageText, block_kinds
 from zerogames.nets.head_kinds import policy_kinds
-from zerogames.nets.spec import Block, Form, InputScale, NetSpec, Value, ValueLoss
+from zerogames.nets.spec import (
+    EncoderStage,
+    InputScale,
+    KernelStage,
+    NetSpec,
+    Stage,
+    Value,
+    ValueLoss,
+)
 
-BLOCKS: tuple[str, ...] = ("res", "mob", "cnx")
-SQUARES: tuple[str, ...] = ("3x3", "5x5")
-EXPANSION = {"res": 1, "mob": 6, "cnx": 4}
+MAX_STAGES = 16
 _VALUE_LOSS: dict[Value, ValueLoss] = {
     "wdl": "cross-entropy",
     "scalar": "mse",
     "binary": "binary",
 }
-_SHAPE = "<block>_<kernel>_<blocks>x<channels>, e.g. mob_3x3_6x64"
+_SIZED = re.compile(r"(tokens|mlh)(?:(\d{1,4})\.(\d{1,5}))?", re.ASCII)
 _POLICY_NAMES = {"classical": "dense", "az": "az", "alphazero": "az"}
 
 
@@ -43,68 +51,73 @@ def parse_net_name(
         input_scales: By encoding, the factors for planes that do not hold zeros and ones.
     """
     trunk, *options = name.strip().split("+")
-    parts = trunk.split("_")
-    if len(parts) not in (3, 4) or not all(parts):
-        if name and Path(name).is_dir():
-            raise UserError(f"'{name}' is a folder; name a net file")
-        raise UserError(f"'{name}' is not a net name; write {_SHAPE}")
-    block, kernel, size = parts[0], parts[1], parts[-1]
-    if block not in BLOCKS:
-        raise unknown_name("block", block, BLOCKS)
-    check_kernel(kernel, game)
-    form = parts[2] if len(parts) == 4 else "native"
-    if form not in get_args(Form):
-        raise unknown_name("kernel form", form, get_args(Form))
-    if block == "res" and form != "native":
-        raise UserError(f"net '{name}': only depthwise kernels (mob, cnx) have a form '{form}'")
-    sizes = re.fullmatch(r"(\d{1,6})x(\d{1,6})", size, re.ASCII)
-    if not sizes:
-        raise UserError(f"net '{name}': '{size}' is not <blocks>x<channels>, e.g. 6x96")
-    channels = int(sizes[2])
+    stages = tuple(_read_stage(name, part, game) for part in trunk.split("-", MAX_STAGES))
     spec = NetSpec(
         name=name.strip(),
         game=game.spec.identity,
         encoding=next(iter(game.encodings)),
-        block=cast(Block, block),
-        kernel=kernel,
-        form=cast(Form, form),
-        blocks=int(sizes[1]),
-        channels=channels,
-        expanded=EXPANSION[block] * channels,
-        se_ratio=0 if block == "cnx" else min(2, channels),
+        stages=stages,
         policy=_POLICY_NAMES.get(game.heads.policy[0], game.heads.policy[0]),
         value=cast(Value, game.heads.value[0]),
     )
     spec = apply_options(spec, options, game)
-    if spec.activation != "relu" and spec.block != "res":
-        raise UserError(f"net '{name}': only residual nets have the activation mish")
+    depthwise = any(isinstance(one, KernelStage) and not one.is_residual for one in stages)
+    if spec.activation != "relu" and depthwise:
+        raise UserError(f"net '{name}': only res and enc blocks have the activation mish")
     scale = (input_scales or {}).get(spec.encoding.partition(":")[0], ())
     spec = replace(spec, input_scale=scale, value_loss=_VALUE_LOSS[spec.value])
     spec.check()
-    group_patterns(spec, game, 0)
+    for number, stage in enumerate(spec.stages):
+        if number and isinstance(stage, EncoderStage) and stage.positions in ("map", "dense"):
+            raise UserError(
+                f"net '{name}': the positions '{stage.positions}' are for encoders that read the "
+                "input; take table, offsets or free"
+            )
+        if stage.pattern_layers:
+            group_patterns(spec, stage, game, 0)
     return spec
 
 
-def check_kernel(kernel: str, game: Game) -> None:
-    """Raise `UserError` unless the game's nets can have this kernel."""
-    letters = "".join(game.patterns)
-    if kernel in (*SQUARES, "rng"):
-        return
-    if not kernel or set(kernel) - set(letters):
-        known = [*SQUARES, "rng", *([letters] if letters else [])]
-        extra = f" (or any letters of {letters}, in the order of the groups)" if letters else ""
-        raise UserError(f"{unknown_name(f'kernel of {game.spec.name}', kernel, known)}{extra}")
-    if len(set(kernel)) != len(kernel):
-        raise UserError(f"kernel '{kernel}' repeats a letter; each group is a different pattern")
+def _read_stage(name: str, text: str, game: Game) -> Stage:
+    parts = text.split("_")
+    if len(parts) < 3 or not all(parts):
+        if name and Path(name).is_dir():
+            raise UserError(f"'{name}' is a folder; name a net file")
+        raise UserError(f"'{name}' is not a net name; write {SHAPE}")
+    kinds = block_kinds(game)
+    if parts[0] not in kinds:
+        raise unknown_name("block", parts[0], kinds)
+    sizes = re.fullmatch(r"(\d{1,6})x(\d{1,6})((?:[a-z]\d{1,6})*)", parts[-1], re.ASCII)
+    stage = StageText(
+        net=name,
+        block=parts[0],
+        words=tuple(parts[1:-1]),
+        blocks=int(sizes[1]) if sizes else 1,
+        channels=int(sizes[2]) if sizes else 1,
+        sizes=dict(_further_sizes(sizes[3])) if sizes else {},
+    )
+    read = kinds[parts[0]].read(stage, game)
+    if not sizes:  # told last, as words come first
+        raise UserError(f"net '{name}': '{parts[-1]}' is not <blocks>x<channels>, e.g. 6x96")
+    return read
+
+
+def _two(sized: re.Match[str], default: tuple[int, int]) -> tuple[int, int]:
+    return (int(sized[2]), int(sized[3])) if sized[2] else default
+
+
+def _further_sizes(text: str) -> list[tuple[str, int]]:
+    return [(one[0], int(one[1:])) for one in re.findall(r"[a-z]\d+", text)]
 
 
 def apply_options(spec: NetSpec, options: list[str], game: Game) -> NetSpec:
     """Apply what follows the trunk, e.g. `["conv", "scalar"]`."""
     heads = game.heads
+    known = policy_kinds(game)
     policies = {
-        canonical: kind
+        kind: known[canonical]
         for kind in heads.policy
-        if (canonical := _POLICY_NAMES.get(kind, kind)) in policy_kinds(game)
+        if (canonical := _POLICY_NAMES.get(kind, kind)) in known
         and (canonical == "dense" or heads.policy_maps)
     }
     changes: dict[str, dict[str, Any]] = {
@@ -113,67 +126,94 @@ def apply_options(spec: NetSpec, options: list[str], game: Game) -> NetSpec:
         "gap": {"value_head": "gap"},
         "mish": {"activation": "mish"},
     }
-    for canonical, kind in policies.items():
-        changes[kind] = changes[canonical] = {"policy": canonical}
+    for kind_name, policy in policies.items():
+        changes[kind_name] = changes[policy.name] = {"policy": policy.name, "policy_sizes": ""}
     if "conv" in heads.policy_maps:
         changes["points"] = {"policy": "points"}
-    for kind in heads.value:
-        if kind in get_args(Value):
-            changes[kind] = {"value": kind}
+    changes |= {kind: {"value": kind} for kind in heads.value if kind in get_args(Value)}
     if "moves_left" in heads.auxiliary:
         changes["mlh"] = {"moves_left": True}
     ends = [end.name for end in heads.ends]
     for option in options:
         number = re.fullmatch(r"(se|seed|val|x)(\d{1,6})", option, re.ASCII)
+        sized = _SIZED.fullmatch(option)
         if number:
             spec = replace(spec, **_number_option(spec, number[1], int(number[2])))
+        elif sized and sized[1] == "tokens":
+            spec = replace(spec, value_head="tokens", value_sizes=_two(sized, spec.value_sizes))
+        elif sized and "moves_left" in heads.auxiliary:
+            sizes = _two(sized, spec.moves_left_sizes)
+            spec = replace(spec, moves_left=True, moves_left_sizes=sizes)
         elif option.partition(":")[0] in game.encodings:
             spec = replace(spec, encoding=option)
         elif option in changes:
             spec = replace(spec, **changes[option])
         elif option in ends:
             spec = replace(spec, ends=tuple(dict.fromkeys((*spec.ends, option))))
+        elif kind := next((one for one in policies.values() if one.fits_sizes(option)), None):
+            spec = replace(spec, policy=kind.name, policy_sizes=option.removeprefix(kind.name))
         else:
-            numbers = ("se<ratio>", "seed<number>", "val<weight>", "x<expansion>")
+            numbers = (
+                *("se<ratio>", "seed<number>", "val<weight>", "x<expansion>"),
+                *("tokens<numbers>.<units>",),
+            )
             raise unknown_name("net option", option, [*changes, *ends, *numbers, *game.encodings])
+    if spec.moves_left_sizes != NetSpec.moves_left_sizes and spec.value_head != "tokens":
+        raise UserError(f"net '{spec.name}': sizes of moves left go with a value head 'tokens'")
     return spec
 
 
 def _number_option(spec: NetSpec, kind: str, number: int) -> dict[str, Any]:
-    if kind == "se":
-        return {"se_ratio": number}
-    if kind == "seed":
-        return {"pattern_seed": number}
     if kind == "val":
         return {"value_weight": float(number)}
-    if spec.block in ("res", "golois"):
-        raise UserError(f"net '{spec.name}': only mob and cnx blocks expand, not {spec.block}")
-    return {"expanded": number * spec.channels}
+    field = {"se": "se_ratio", "seed": "pattern_seed", "x": "expanded"}[kind]
+    stages = list(spec.stages)
+    changed = 0
+    for place, stage in enumerate(stages):
+        if isinstance(stage, KernelStage) and not (kind == "x" and stage.is_residual):
+            values: dict[str, Any] = {field: number * (stage.channels if kind == "x" else 1)}
+            stages[place] = replace(stage, **values)
+            changed += 1
+    if not changed:
+        blocks = "-".join(stage.block for stage in spec.stages)
+        what = "expand" if kind == "x" else f"have '{kind}{number}'"
+        which = "mob and cnx" if kind == "x" else "res, mob and cnx"
+        raise UserError(f"net '{spec.name}': only {which} blocks {what}, not {blocks}")
+    return {"stages": tuple(stages)}
 
 
-def group_patterns(spec: NetSpec, game: Game, layer: int) -> tuple[Pattern, ...]:
-    """The patterns of the channel groups of spatial layer number `layer`."""
+def group_patterns(spec: NetSpec, stage: Stage, game: Game, layer: int) -> tuple[Pattern, ...]:
+    """The patterns of the channel groups of the net's layer with patterns number `layer`."""
+    assert isinstance(stage, KernelStage)
     patterns: tuple[Pattern, ...]
-    if spec.kernel == "rng":
-        patterns = (random_pattern(spec.pattern_seed * 100_000 + layer),)
-    elif spec.kernel in SQUARES:
-        patterns = (square_pattern(int(spec.kernel[0])),)
+    if stage.kernel == "rng":
+        patterns = (random_pattern(stage.pattern_seed * 100_000 + layer),)
+    elif stage.kernel in SQUARES:
+        patterns = (square_pattern(int(stage.kernel[0])),)
     else:
-        patterns = tuple(game.patterns[letter] for letter in spec.kernel)
-    check_patterns(spec, patterns, board(spec, game))
+        patterns = tuple(game.patterns[letter] for letter in stage.kernel)
+    check_patterns(spec, stage, patterns, board(spec, game))
     return patterns
 
 
-def check_patterns(spec: NetSpec, patterns: tuple[Pattern, ...], board: tuple[int, int]) -> None:
+def net_patterns(spec: NetSpec, game: Game) -> tuple[tuple[Pattern, ...], ...]:
+    """The patterns of every layer that has some; random ones are drawn from the net's seed."""
+    stages = [stage for stage in spec.stages for _ in range(stage.blocks * stage.pattern_layers)]
+    return tuple(group_patterns(spec, stage, game, layer) for layer, stage in enumerate(stages))
+
+
+def check_patterns(
+    spec: NetSpec, stage: Stage, patterns: tuple[Pattern, ...], board: tuple[int, int]
+) -> None:
     """Raise `UserError` unless the patterns can share a layer of the net on this board."""
     taps: Mapping[str, int] = {pattern.name: len(pattern.offsets) for pattern in patterns}
     if len(set(taps.values())) > 1:
         counts = ", ".join(f"{name} {number}" for name, number in taps.items())
         raise UserError(f"net '{spec.name}': patterns of one layer need equal taps, not {counts}")
-    if len(patterns) > spec.channels:
+    if len(patterns) > stage.channels:
         raise UserError(
             f"net '{spec.name}': {len(patterns)} kernel groups need at least as many channels, "
-            f"not {spec.channels}"
+            f"not {stage.channels}"
         )
     height, width = board
     for pattern in patterns:

@@ -6,6 +6,7 @@ in the order in which `forward` uses them, and returns what it computes.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -126,12 +127,21 @@ class ProgramWriter:
 
     def tokens(self, x: Tensor) -> Tensor:
         """A token for each point of planes."""
+        made = self.program.layers[-1] if self.program.layers else None
+        if isinstance(made, p.Planes) and made.output is x:
+            return made.inputs[0]  # `finish` drops what nobody reads
         channels, height, width = x.shape
         return self._add(p.Tokens, (x,), (height * width, channels))
 
     def planes(self, x: Tensor) -> Tensor:
         """Planes of the board from tokens."""
         return self._add(p.Planes, (x,), (x.shape[1], *self.program.board))
+
+    def reshape(self, x: Tensor, *shape: int) -> Tensor:
+        """The same numbers in another shape; one of its lengths may be -1."""
+        known = prod(length for length in shape if length > 0)
+        shape = tuple(x.size // known if length < 0 else length for length in shape)
+        return self.op("Reshape", x, np.array([0, *shape], np.int64), shape=shape)
 
     def gather(self, x: Tensor, index: NDArray[np.int64]) -> Tensor:
         """Some of the numbers `[n]`."""
@@ -193,6 +203,17 @@ class ProgramWriter:
             shift=array(module.bias),
             epsilon=module.eps,
         )
+
+    def finish(self, outputs: dict[str, Tensor]) -> Program:
+        """The whole program, without layers whose results nobody reads."""
+        read, layers = {id(tensor) for tensor in outputs.values()}, []
+        for layer in reversed(self.program.layers):
+            if id(layer.output) in read:
+                read.update(id(tensor) for tensor in layer.inputs)
+                layers.append(layer)
+        self.program.layers[:] = reversed(layers)
+        self.program.outputs = outputs
+        return self.program
 
     def _add(
         self,

@@ -21,6 +21,7 @@ from zerogames.game import Game
 from zerogames.nets import LossSettings, Model, NetSpec, Output, compute_losses, compute_metrics
 from zerogames.nets.layers import NORM_MOMENTUM, BatchNorm
 from zerogames.nets.losses import decayed_parameters, end_losses
+from zerogames.nets.spec import KernelStage
 from zerogames.train.averaging import WeightAverage
 from zerogames.train.checkpoint import TrainerState, read_checkpoint, write_checkpoint
 from zerogames.train.schedule import learning_rate_at
@@ -347,7 +348,7 @@ def _autocast_type(
         # Measured on AVX-512 BF16: nets are 1.3 to 1.7 times as fast, with torch's own depthwise
         # convolutions 0.7 times.
         fast = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-        dense = net.block in ("mob", "cnx") and net.form == "dense"
+        dense = any(isinstance(one, KernelStage) and one.form == "dense" for one in net.stages)
         precision = "bf16" if fast and not dense else "fp32"
     return {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]
 

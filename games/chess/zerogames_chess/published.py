@@ -23,10 +23,10 @@ def count_by_papers(model: "Model") -> int:
 
     spec = model.spec
     left_out = 0
-    if spec.block in ("mob", "cnx") and spec.convention == "lc0":
+    if spec.stages[0].block in ("mob", "cnx") and spec.convention == "lc0":
         norms = (part for part in model.blocks.modules() if isinstance(part, BatchNorm))
         left_out += sum(count_trainable(norm) for norm in norms)
-    for part in model.stem:
+    for part in model.stem.children():
         if isinstance(part, BatchNorm) and spec.convention == "lc0":
             left_out += part.weight.numel()
     return count_trainable(model) - left_out

@@ -52,7 +52,7 @@ def test_nets_of_the_papers_and_of_the_general_form() -> None:
     game = zerogames.get_game("go")
     assert game.parse_net("mobile.small.conv.avg.bin").first_player_plane == 0
     assert game.parse_net("a0.small+leela-18").first_player_plane == 16
-    assert game.parse_net("mob_cdk_4x48").kernel == "cdk"
+    assert game.parse_net("mob_cdk_4x48").stages[0].kernel == "cdk"
     assert game.parse_net(game.default_net).name == game.default_net
     with pytest.raises(zerogames.UserError):
         game.parse_net("mobile.small.x")

@@ -19,19 +19,29 @@ from typing import Any
 from zerogames.errors import UserError, unknown_name
 from zerogames.game import Game
 from zerogames.nets.names import apply_options
-from zerogames.nets.spec import NetSpec
+from zerogames.nets.spec import KernelStage, NetSpec
 
 _A0: dict[str, Any] = {"block": "res", "policy": "az", "value_head": "az"}
 _A0_BIN: dict[str, Any] = {"block": "golois", "policy": "points", "value_head": "gap"}
 _MOBILE: dict[str, Any] = {"block": "mob", "policy": "az", "value_head": "gap"}
 _MOBILE_BIN: dict[str, Any] = {"block": "mob", "policy": "points", "value_head": "gap"}
 
+
+def _net(settings: Mapping[str, Any], blocks: int, channels: int, expanded: int) -> dict[str, Any]:
+    """A net's spec as far as its family and sizes say."""
+    stage = KernelStage(
+        block=settings["block"], kernel="3x3", blocks=blocks, channels=channels, expanded=expanded
+    )
+    heads = {name: value for name, value in settings.items() if name != "block"}
+    return {"stages": (stage,), **heads}
+
+
 NAMED: dict[str, dict[str, Any]] = {
-    "a0.small": {**_A0, "blocks": 8, "channels": 66, "expanded": 66},
-    "a0.small.avg": {**_A0, "value_head": "gap", "blocks": 10, "channels": 63, "expanded": 63},
-    "a0.small.avg.conv.bin": {**_A0_BIN, "blocks": 13, "channels": 64, "expanded": 64},
-    "mobile.small": {**_MOBILE, "blocks": 25, "channels": 64, "expanded": 200},
-    "mobile.small.conv.avg.bin": {**_MOBILE_BIN, "blocks": 33, "channels": 64, "expanded": 200},
+    "a0.small": _net(_A0, 8, 66, 66),
+    "a0.small.avg": _net({**_A0, "value_head": "gap"}, 10, 63, 63),
+    "a0.small.avg.conv.bin": _net(_A0_BIN, 13, 64, 64),
+    "mobile.small": _net(_MOBILE, 25, 64, 200),
+    "mobile.small.conv.avg.bin": _net(_MOBILE_BIN, 33, 64, 200),
 }
 """The papers' nets below one million parameters."""
 
@@ -64,7 +74,6 @@ def parse_paper_name(name: str, game: Game, *, first_player_planes: Mapping[str,
         name=name.strip(),
         game=game.spec.identity,
         encoding=next(iter(game.encodings)),
-        kernel="3x3",
         convention="keras",
         pass_logit=False,
         value="binary",
@@ -105,4 +114,4 @@ def _trunk(name: str) -> dict[str, Any]:
         wanted = next(known for known in FORMS if known.startswith(f"{form}.<"))
         raise UserError(f"net '{name}' has {len(numbers)} sizes; write {wanted}")
     blocks, channels = numbers[:2]
-    return {**settings, "blocks": blocks, "channels": channels, "expanded": numbers[-1]}
+    return _net(settings, blocks, channels, numbers[-1])

@@ -179,6 +179,6 @@ def test_nets_with_shogi_kernels():
     spec = GAME.parse_net(GAME.default_net)
     assert spec.policy == "conv"
     assert dict(spec.input_scale)[32] == pytest.approx(1 / 18)
-    assert GAME.parse_net("mob_rbngs_2x20").kernel == "rbngs"
+    assert GAME.parse_net("mob_rbngs_2x20").stages[0].kernel == "rbngs"
     with pytest.raises(UserError):
         GAME.parse_net("mob_k_2x16")

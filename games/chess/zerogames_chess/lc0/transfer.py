@@ -17,7 +17,7 @@ from torch import nn
 from zerogames.errors import UserError
 from zerogames.nets.layers import BatchNorm, SqueezeExcitation
 from zerogames.nets.model import Model, build_model
-from zerogames.nets.spec import NORM_EPSILON
+from zerogames.nets.spec import NORM_EPSILON, KernelStage, NetSpec
 from zerogames.registry import get_game
 from zerogames_chess.lc0.layer import Encoding, Floats
 from zerogames_chess.lc0.network import (
@@ -77,8 +77,8 @@ def from_lc0(net: Lc0Net) -> Model:
     _check_trunk(net)  # no memory before the file is known to fill it
     model = build_model(spec, game)
     with torch.no_grad():
-        _set_conv(model.stem[0], model.stem[1], net.stem, "the input block")
-        stem = cast(nn.Conv2d, model.stem[0]).weight
+        _set_conv(_part(model.stem, "0"), _part(model.stem, "1"), net.stem, "the input block")
+        stem = cast(nn.Conv2d, _part(model.stem, "0")).weight
         stem[:, RULE50_PLANE] /= _rule50_scale(model)
         for number, (ours, theirs) in enumerate(zip(model.blocks, net.blocks, strict=True), 1):
             where = f"block {number}"
@@ -126,7 +126,7 @@ def to_lc0(model: Model) -> Lc0Net:
     for what, fits in (
         (f"game {spec.game}", spec.game.startswith("chess")),
         (f"encoding {spec.encoding}", spec.encoding.startswith("lc0-classic")),
-        (f"block {spec.block} with kernel {spec.kernel}", (spec.block, spec.kernel) == _RESIDUAL),
+        (f"trunk '{spec.name.partition('+')[0]}'", _is_residual(spec)),
         (f"policy {spec.policy}", spec.policy in ("dense", "conv")),
         (f"value {spec.value}", spec.value in ("wdl", "scalar")),
         (f"value head {spec.value_head}", spec.value_head == "dense"),
@@ -134,7 +134,7 @@ def to_lc0(model: Model) -> Lc0Net:
     ):
         if not fits:
             raise UserError(f"net '{spec.name}': Lc0 files have no {what}; export it as ONNX")
-    stem = _get_conv(model.stem[0], model.stem[1])
+    stem = _get_conv(_part(model.stem, "0"), _part(model.stem, "1"))
     weights = stem.weights.reshape(spec.channels, -1, 9).copy()
     weights[:, RULE50_PLANE] *= np.float32(_rule50_scale(model))
     policy1 = None
@@ -163,7 +163,13 @@ def to_lc0(model: Model) -> Lc0Net:
     )
 
 
-_RESIDUAL = ("res", "3x3")
+def _is_residual(spec: NetSpec) -> bool:
+    [stage, *others] = spec.stages
+    return (
+        isinstance(stage, KernelStage)
+        and (stage.block, stage.kernel) == ("res", "3x3")
+        and not others
+    )
 
 
 def _part(module: nn.Module, name: str) -> nn.Module:

@@ -32,7 +32,7 @@ def to_model(net: LeelaZeroNet) -> Model:
     game = get_game(f"go:size={net.board}")
     prefix = PREFIX + ("2" if net.version == 2 else "")
     model = build_model(game.parse_net(f"{prefix}_{len(net.blocks)}x{net.channels}"), game)
-    _fill(model.stem[0], model.stem[1], net.stem)
+    _fill(_part(model.stem, "0"), _part(model.stem, "1"), net.stem)
     for block, (first, second) in zip(model.blocks, net.blocks, strict=True):
         _fill(_part(block, "conv1"), _part(block, "norm1"), first)
         _fill(_part(block, "conv2"), _part(block, "norm2"), second)

@@ -8,7 +8,7 @@ import re
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.nets.names import apply_options
-from zerogames.nets.spec import NetSpec
+from zerogames.nets.spec import KernelStage, NetSpec
 
 PREFIX = "leelaz"
 POLICY = "leelaz"
@@ -34,11 +34,15 @@ def parse_leela_zero_name(name: str, game: Game) -> NetSpec:
         name=name.strip(),
         game=game.spec.identity,
         encoding=ENCODING,
-        block="res",
-        kernel="3x3",
-        blocks=int(found[2]),
-        channels=channels,
-        expanded=channels,
+        stages=(
+            KernelStage(
+                block="res",
+                kernel="3x3",
+                blocks=int(found[2]),
+                channels=channels,
+                expanded=channels,
+            ),
+        ),
         policy=POLICY,
         value="scalar",
         value_head="az",

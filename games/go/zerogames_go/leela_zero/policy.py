@@ -3,7 +3,7 @@
 from torch import nn
 
 from zerogames.game import Game
-from zerogames.nets.blocks import make_norm
+from zerogames.nets.blocks.parts import make_norm
 from zerogames.nets.heads import DensePolicy, PolicyHead
 from zerogames.nets.layers import pointwise
 from zerogames.nets.spec import NetSpec
