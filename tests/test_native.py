@@ -345,6 +345,22 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
             relu=True,
             norm=None,
         )
+    square, norm = np.zeros((4, 4, 3, 3), np.float32), (bias, bias)
+    for first, dense in (
+        (square, np.zeros((4, 3), np.float32)),
+        (square, np.zeros((3, 4), np.float32)),
+        (square, np.zeros((0, 12), np.float32)),
+        (square[:3], None),
+    ):
+        with pytest.raises(ValueError, match=r"do not fit|channels"):
+            trunk.add_normed_block(
+                before=norm,
+                first=(first, np.zeros(len(first), np.float32)),
+                last=(square, bias),
+                bias=None if dense is None else (dense, 0.5),
+            )
+    with pytest.raises(ValueError, match="norm"):
+        trunk.set_tip((bias[:3], bias))
     for places in ([4 * 64], [-1], []):
         with pytest.raises(ValueError, match="chooses"):
             trunk.add_output([], np.array(places, np.int64))

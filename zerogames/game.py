@@ -157,6 +157,18 @@ class EndTarget:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NetFamily:
+    """A kind of whole nets of a game's own, instead of a stem, blocks and heads from here."""
+
+    name: str
+    """The name in `NetSpec.family`."""
+    load: "Callable[[], Callable[[NetSpec, Game], Model]]"
+    """Imports the class; called when a net is made."""
+    any_board: bool = False
+    """Whether the same weights serve every board size."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Heads:
     """The heads a game's nets may have, the default first."""
 
@@ -168,6 +180,8 @@ class Heads:
     """The maps of the convolutional ones among `policy`."""
     kinds: tuple[PolicyKind, ...] = ()
     """The kinds of policy heads that only this game has."""
+    families: tuple[NetFamily, ...] = ()
+    """The kinds of whole nets that only this game has."""
     ends: tuple[EndTarget, ...] = ()
     """Heads for training only."""
 

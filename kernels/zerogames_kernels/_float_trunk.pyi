@@ -36,6 +36,24 @@ class Trunk:
         A ReLU is between them; `relu` says whether one is behind the sum.
         """
 
+    def add_normed_block(
+        self,
+        *,
+        before: tuple[Floats, Floats],
+        first: tuple[Floats, Floats],
+        last: tuple[Floats, Floats],
+        bias: tuple[Floats, float] | None,
+    ) -> None:
+        """Add a block that begins with a norm (factors and summands `[C]`) and a ReLU.
+
+        With `bias`, weights `[out, 3 * pooled]` and a factor, the last channels of the first layer
+        are pooled over the board (averages, the same times the factor, maxima), and the dense layer
+        of these is added to its other channels.
+        """
+
+    def set_tip(self, norm: tuple[Floats, Floats]) -> None:
+        """End the trunk with a norm and a ReLU."""
+
     def add_output(
         self,
         layers: list[tuple[Floats, Floats, bool]],

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from zerogames_chess.nnue.feature_set import FeatureSet
 from zerogames_chess.nnue.inference import load_native
 from zerogames_chess.nnue.model import NnueModel
 from zerogames_chess.nnue.network import Network, read_network, serialize
+from zerogames_go.katago.importing import import_katago
 from zerogames_go.leela_zero.importing import import_leela_zero
 from zerogames_selfplay.loop.settings import TrainSettings
 
@@ -425,6 +427,68 @@ def leela_zero_nets() -> list[bytes]:
     return ["\n".join([version, *lines, ""]).encode() for version in ("1", "2")]
 
 
+def katago_nets() -> list[bytes]:
+    """Small nets of KataGo with every kind of block: old in text, new with binary arrays."""
+    return [katago_net(8, binary=False), katago_net(17, binary=True)]
+
+
+def katago_net(version: int, *, binary: bool) -> bytes:
+    """A net file with a trunk of two channels; its numbers are all the same."""
+
+    def numbers(*shape: int) -> bytes:
+        if binary:
+            return b"@BIN@" + np.full(prod(shape), 0.25, "<f4").tobytes()
+        return b" ".join([b"0.25"] * prod(shape))
+
+    def words(*parts: object) -> bytes:
+        return b"\n".join(part if isinstance(part, bytes) else f"{part}".encode() for part in parts)
+
+    def conv(inputs: int, outputs: int, size: int = 1) -> bytes:
+        fields = ("c", size, size, inputs, outputs, 1, 1)
+        return words(*fields, numbers(size, size, inputs, outputs))
+
+    def norm(channels: int) -> bytes:
+        both = words("n", channels, 0.001, 0, 1, *[numbers(channels)] * 3)
+        return words(both, "a", *(["ACTIVATION_MISH"] if version > 10 else []))
+
+    def dense(inputs: int, outputs: int) -> bytes:
+        return words("m", inputs, outputs, numbers(inputs, outputs))
+
+    def bias(channels: int) -> bytes:
+        return words("b", channels, numbers(channels))
+
+    def rms() -> bytes:
+        return words("r", 2, 1e-6, numbers(2))
+
+    new, act = version > 14, "a ACTIVATION_MISH" if version > 10 else "a"
+    ordinary = words("ordinary_block", "o", norm(2), conv(2, 1, 3), norm(1), conv(1, 2, 3))
+    pool = words(conv(2, 1, 3), conv(2, 1, 3), norm(1), dense(3, 1), norm(1), conv(1, 2, 3))
+    blocks = [ordinary, words("gpool_block", "g", norm(2), pool)]
+    if new:
+        projections = dense(2, 4), dense(2, 4), dense(2, 1), dense(1, 2)
+        attention = "transformer_attention_block", "t", 1, 1, 4, 1, 1
+        blocks = [
+            words("nested_bottleneck_block", "n", 1, norm(2), conv(2, 2), ordinary),
+            words(norm(2), conv(2, 2)),
+            words(*attention, 0, rms(), *projections, "rope", 50.0),
+            words(*attention, 1, rms(), *projections, "rope", 1, 2, 2, numbers(1, 2, 2)),
+            words("transformer_ffn_block", "f", 2, 1, 1, rms(), *[dense(2, 1)] * 2, dense(1, 2)),
+        ]
+    policy = [conv(2, 1), conv(2, 1), norm(1), dense(3, 1), norm(1), conv(1, 2 if new else 1)]
+    policy += [dense(3, 1), bias(1), act, dense(1, 2)] if new else [dense(3, 1)]
+    value = [conv(2, 1), norm(1), dense(3, 2), bias(2), act, dense(2, 3), bias(3)]
+    scores = 6 if version > 8 else 4
+    value += [dense(2, scores), bias(scores), conv(1, 1)]
+    head = ["small", version, 22, 19, *[*[1.5] * 7, *[0] * 8][: 15 if new else 0]]
+    trunk = ["trunk", 4 if new else 2, *[2] * 5, *[1, 0, 0, 0, 0, 0][: 6 if new else 0]]
+    tip = words("tip", 2, 1e-6, 0, 0, numbers(2), numbers(2), act) if new else norm(2)
+    return words(
+        *[*head, *trunk, conv(22, 2, 3), dense(19, 2), *blocks, tip],
+        *["p", *[2, 0, 0, 0][: 4 if new else 0], *policy],
+        *["v", *[0, 0, 0][: 3 if new else 0], *value, ""],
+    )
+
+
 def nnue_network(data: bytes) -> None:
     """A network file with its checksum made right, in Python and in the engine."""
     sealed = data + hashlib.sha256(data).digest()
@@ -499,6 +563,7 @@ TARGETS: Mapping[str, Target] = {
         a_file(native_net, "net.native"),
         lambda: [make_native(small_net().program())],
     ),
+    "katago_weights": Target(a_file(import_katago, "net.bin"), katago_nets),
     "leela_zero_weights": Target(a_file(import_leela_zero, "net.txt"), leela_zero_nets),
     "lc0_weights": Target(a_file(import_lc0, "net.pb"), lambda: [small_lc0(), short_lc0()]),
     "nnue_network": Target(nnue_network, lambda: [small_network()]),

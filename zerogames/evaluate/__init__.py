@@ -1,6 +1,11 @@
 """One interface to everything that evaluates positions."""
 
-from zerogames.evaluate.evaluator import Capabilities, Evaluator, OverlappingEvaluator
+from zerogames.evaluate.evaluator import (
+    AnalysingEvaluator,
+    Capabilities,
+    Evaluator,
+    OverlappingEvaluator,
+)
 from zerogames.evaluate.opening import (
     EVALUATOR_KINDS,
     NET_EVALUATORS,
@@ -16,6 +21,7 @@ __all__ = [
     "EVALUATOR_KINDS",
     "NET_EVALUATORS",
     "PRECISIONS",
+    "AnalysingEvaluator",
     "Capabilities",
     "ConstantEvaluator",
     "Evaluation",

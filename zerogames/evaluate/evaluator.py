@@ -1,6 +1,6 @@
 """The interface of all evaluators."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -41,6 +41,14 @@ class Evaluator(Protocol):
 
     def evaluate(self, planes: NDArray[np.float32]) -> Evaluation:
         """Evaluate planes `[B, P, H, W]`, contiguous. The caller may keep the arrays."""
+
+
+@runtime_checkable
+class AnalysingEvaluator(Evaluator, Protocol):
+    """Tells more of a position than the search needs."""
+
+    def analyse(self, planes: NDArray[np.float32]) -> Mapping[str, NDArray[np.float32]]:
+        """What `zerogames.nets.model.Model.analyse` gives for planes `[B, P, H, W]`, by name."""
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ from zerogames_kernels.trunks import float_trunk
 from zerogames.evaluate.evaluator import Capabilities
 from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLICY, OUTPUT_WDL
 from zerogames.export.native_file import NativeHeader, read_native
-from zerogames.export.onnx_session import open_session, refuse_damage
+from zerogames.export.onnx_session import analysis_name, open_session, refuse_damage
 from zerogames.nets.evaluation import Evaluation
 
 Floats = NDArray[np.float32]
@@ -66,26 +66,42 @@ class NativeEvaluator:
         self._names = [*names, INPUT_PLANES]
         self._session = open_session(heads, threads)
         self._inputs = [value.name for value in self._session.get_inputs()]
-        self._results = [value.name for value in self._session.get_outputs()]
+        results = [value.name for value in self._session.get_outputs()]
+        known = (OUTPUT_POLICY, OUTPUT_WDL, OUTPUT_MOVES_LEFT)
+        self._results = [name for name in results if name in known]
+        self._analyses = [name for name in results if name not in known]
 
     def evaluate(self, planes: Floats) -> Evaluation:
         """Evaluate planes `[B, P, H, W]`."""
         return self.start(planes)()
 
+    def analyse(self, planes: Floats) -> Mapping[str, Floats]:
+        """The net's further outputs by name."""
+        found = self._start(planes, self._analyses)()
+        return {analysis_name(name): found[name] for name in self._analyses}
+
     def start(self, planes: Floats) -> Callable[[], Evaluation]:
         """Begin to evaluate planes, which must not change until the returned function is called."""
+        values = self._start(planes, self._results)
+
+        def finish() -> Evaluation:
+            found = values()
+            return Evaluation(found[OUTPUT_POLICY], found[OUTPUT_WDL], found.get(OUTPUT_MOVES_LEFT))
+
+        return finish
+
+    def _start(self, planes: Floats, results: Sequence[str]) -> Callable[[], dict[str, Floats]]:
         shapes = self._trunk.output_shapes
         outs = [np.empty((len(planes), *shape), np.float32) for shape in shapes]
         pending = self._trunk.start(planes, outs, threads=self.capabilities.threads)
 
-        def finish() -> Evaluation:
+        def finish() -> dict[str, Floats]:
             pending.finish()
             values: dict[str, Floats] = dict(zip(self._names, [*outs, planes], strict=True))
             inputs = {name: values[name] for name in self._inputs}
-            values |= zip(self._results, self._session.run(self._results, inputs), strict=True)
-            return Evaluation(
-                values[OUTPUT_POLICY], values[OUTPUT_WDL], values.get(OUTPUT_MOVES_LEFT)
-            )
+            if results:
+                values |= zip(results, self._session.run(results, inputs), strict=True)
+            return values
 
         return finish
 
@@ -110,6 +126,16 @@ def _build_trunk(header: NativeHeader, tensors: Mapping[str, Floats]) -> float_t
     trunk = float_trunk.Trunk(*header["board"], *layer("stem"), header["stem_relu"])
     for number, relu in enumerate(header["block_relus"]):
         name = f"blocks.{number}"
+        before, weight = part(f"{name}.before"), tensors.get(f"{name}.board.weight")
+        if before is not None:
+            bias = None if weight is None else (weight, float(tensors[f"{name}.board.factor"][0]))
+            trunk.add_normed_block(
+                before=cast("tuple[Floats, Floats]", before),
+                first=layer(f"{name}.first"),
+                last=layer(f"{name}.last"),
+                bias=bias,
+            )
+            continue
         trunk.add_block(
             first=layer(f"{name}.first"),
             last=layer(f"{name}.last"),
@@ -117,6 +143,9 @@ def _build_trunk(header: NativeHeader, tensors: Mapping[str, Floats]) -> float_t
             relu=relu,
             norm=cast("tuple[Floats, Floats] | None", part(f"{name}.norm")),
         )
+    tip = part("tip")
+    if tip is not None:
+        trunk.set_tip(cast("tuple[Floats, Floats]", tip))
     for number, (relus, dense) in enumerate(
         zip(header["output_relus"], header["dense_relus"], strict=True)
     ):

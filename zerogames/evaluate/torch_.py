@@ -1,5 +1,7 @@
 """The evaluator `torch`: any device, no export."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -35,3 +37,9 @@ class TorchEvaluator:
                 wdl.cpu().numpy(),
                 None if moves_left is None else moves_left.cpu().numpy(),
             )
+
+    def analyse(self, planes: NDArray[np.float32]) -> Mapping[str, NDArray[np.float32]]:
+        """What the net says besides, by name."""
+        with torch.inference_mode():
+            found = self._model.analyse(torch.from_numpy(planes).to(self._device))
+            return {name: tensor.cpu().numpy() for name, tensor in found.items()}

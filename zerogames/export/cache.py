@@ -2,7 +2,7 @@
 
     form     made from              file in `zerogames.cache.cache_folder()`
     onnx     the net file           <version>-<P>x<H>x<W>-v1.onnx
-    native   the net file           <version>-<P>x<H>x<W>-v1.2.native
+    native   the net file           <version>-<P>x<H>x<W>-v1.3.native
     int8     the net file           <version>-<P>x<H>x<W>-int8-v1.2.onnx, or one beside the net
 
 A foreign net file is first converted to ours, see `zerogames.nets.foreign`.
@@ -22,7 +22,7 @@ from zerogames.nets.net_info import NetInfo, net_version, read_net_info
 EXPORT_VERSION = 1
 """The version of the exported graph. Raise it when the graph changes: cached exports of older
 versions are not used."""
-NATIVE_VERSION = 2
+NATIVE_VERSION = 3
 """The version of the native form, raised likewise."""
 INT8_VERSION = 2
 """The version of the int8 form, raised likewise; a user's own of version 1 runs in onnxruntime."""

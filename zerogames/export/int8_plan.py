@@ -65,7 +65,7 @@ def plan_int8(program: Program, layers: "Sequence[Layer]") -> Int8Plan | None:
     """Plan a net of which `layers` are int8; None if our kernels do not have its layers."""
     plan = plan_trunk(program)
     known = {id(layer.layer): layer for layer in layers}
-    if plan is None or not plan.blocks:
+    if plan is None or not plan.blocks or plan.tip or any(b.before for b in plan.blocks):
         return None
 
     def planned(layer: Weighted) -> PlannedLayer:

@@ -5,10 +5,11 @@ from numpy.typing import NDArray
 
 from zerogames.export.native_file import NativeHeader, format_native
 from zerogames.export.onnx_graph import OnnxWriter
-from zerogames.export.trunk_plan import TrunkPlan, plan_trunk, rest_of_net
+from zerogames.export.trunk_plan import PlannedBlock, TrunkPlan, plan_trunk, rest_of_net
 from zerogames.nets.program import Array, Program, SqueezeExcitation
 
 WINDOW = 3
+LARGEST_STEM = 5
 NOT_NATIVE = "the net has layers that no native kernel computes"
 
 
@@ -21,8 +22,10 @@ def plan_native(program: Program) -> TrunkPlan | None:
     plan = plan_trunk(program)
     if plan is None or not plan.blocks:
         return None
-    fast = all(
-        block.depthwise is None and block.first.size == block.last.size == WINDOW
+    fast = plan.stem.size <= LARGEST_STEM and all(
+        block.depthwise is None
+        and block.first.size == block.last.size == WINDOW
+        and (block.bias is None or block.bias.convolution.size == WINDOW)
         for block in plan.blocks
     )
     return plan if fast else None
@@ -38,10 +41,13 @@ def make_native(program: Program) -> bytes:
         "stem.weight": plan.stem_weights(weight),
         "stem.bias": bias,
     }
+    if plan.tip is not None:
+        tensors |= {"tip.0": plan.tip.norm.affine[0], "tip.1": plan.tip.norm.affine[1]}
     for number, block in enumerate(plan.blocks):
-        for name, layer in (("first", block.first), ("last", block.last)):
-            tensors[f"blocks.{number}.{name}.weight"] = layer.window
-            tensors[f"blocks.{number}.{name}.bias"] = layer.folded[1]
+        tensors[f"blocks.{number}.last.weight"] = block.last.window
+        tensors[f"blocks.{number}.last.bias"] = block.last.folded[1]
+        for name, array in first_arrays(block).items():
+            tensors[f"blocks.{number}.{name}"] = array
         parts = {
             "excitation": excitation_arrays(block.excitation),
             "norm": () if block.norm is None else block.norm.norm.affine,
@@ -73,6 +79,24 @@ def make_native(program: Program) -> bytes:
         "dense_relus": [[relu for _, relu in output.dense] for output in outputs],
     }
     return format_native(header, tensors)
+
+
+def first_arrays(block: PlannedBlock) -> dict[str, NDArray[np.generic]]:
+    """The first layer with what is in front of it, and its bias from the board."""
+    weight, shift = block.first.window, block.first.folded[1]
+    found: dict[str, NDArray[np.generic]] = {}
+    if block.before is not None:
+        found |= {f"before.{i}": array for i, array in enumerate(block.before.norm.affine)}
+    if block.bias is not None:
+        # The norm behind the sum goes into both summands; one layer computes the pooled channels
+        # too.
+        scale, summand = block.bias.norm.norm.affine
+        pooled = block.bias.convolution
+        weight = np.concatenate([weight * scale[:, None, None, None], pooled.window])
+        shift = np.concatenate([shift * scale + summand, pooled.folded[1]])
+        found["board.weight"] = block.bias.dense.weight * scale[:, None]
+        found["board.factor"] = np.array(block.bias.pooling.factors[:1], np.float32)
+    return found | {"first.weight": weight, "first.bias": shift}
 
 
 def excitation_arrays(layer: SqueezeExcitation | None) -> tuple[Array, ...]:

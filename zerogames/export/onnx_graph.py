@@ -180,6 +180,38 @@ class OnnxWriter:
         )
 
     @write.register
+    def _(self, layer: p.StemConvolution) -> None:
+        [source], name = self.sources(layer), layer.name
+        weight, middle = layer.window, layer.size // 2
+        split, total = weight.shape[1] - layer.numbers, weight.shape[1]
+        axis = self.numbers(1)
+        planes = self.op("Slice", source, self.numbers(0), self.numbers(split), axis)
+        ends = self.numbers(split, 0, 0), self.numbers(total, 1, 1)
+        numbers = self.op("Slice", source, *ends, self.numbers(1, 2, 3))  # [B, N, 1, 1]
+        found = self.op(
+            "Conv",
+            planes,
+            self.weights(weight[:, :split], f"{name}.weight"),
+            self.weights(layer.folded[1], f"{name}.bias"),
+            pads=[middle] * 4,
+            kernel_shape=list(weight.shape[2:]),
+        )
+        middles = weight[:, split:, middle, middle, None, None]
+        told = self.weights(middles, f"{name}.numbers")
+        self.result(layer, "Add", found, self.op("Conv", numbers, told, kernel_shape=[1, 1]))
+
+    @write.register
+    def _(self, layer: p.GlobalPooling) -> None:
+        [source], (second, third) = self.sources(layer), layer.factors
+
+        def scaled(factor: float) -> str:
+            return self.op("Mul", means, self.weights(np.array(factor, np.float32)))
+
+        means = self.op("GlobalAveragePool", source)
+        last = self.op("GlobalMaxPool", source) if third is None else scaled(third)
+        self.result(layer, "Flatten", self.op("Concat", means, scaled(second), last, axis=1))
+
+    @write.register
     def _(self, layer: p.Dense) -> None:
         [source], (weight, bias) = self.sources(layer), layer.folded
         names = f"{layer.name}.weight", f"{layer.name}.bias"

@@ -1,6 +1,6 @@
 """Running ONNX models of nets with onnxruntime."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,11 +22,24 @@ class OnnxNet:
         names = [output.name for output in self._session.get_outputs()]
         optional = [OUTPUT_MOVES_LEFT] if OUTPUT_MOVES_LEFT in names else []
         self._outputs = [OUTPUT_POLICY, OUTPUT_WDL, *optional]
+        self._analyses = [name for name in names if name not in self._outputs]
 
     def evaluate(self, planes: NDArray[np.float32]) -> Evaluation:
         """Evaluate planes `[B, P, H, W]`."""
         policy, wdl, *rest = self._session.run(self._outputs, {INPUT_PLANES: planes})
         return Evaluation(policy, wdl, rest[0] if rest else None)
+
+    def analyse(self, planes: NDArray[np.float32]) -> Mapping[str, NDArray[np.float32]]:
+        """The net's further outputs by name."""
+        if not self._analyses:
+            return {}
+        found = self._session.run(self._analyses, {INPUT_PLANES: planes})
+        return dict(zip(map(analysis_name, self._analyses), found, strict=True))
+
+
+def analysis_name(output: str) -> str:
+    """The name of an output in `Model.analyse`."""
+    return output.rpartition("/")[2]
 
 
 @contextmanager

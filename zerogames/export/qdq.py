@@ -27,7 +27,16 @@ from zerogames.export.activations import (
 from zerogames.export.int8_plan import PLAN_KEY, plan_int8
 from zerogames.export.onnx_graph import OnnxWriter
 from zerogames.export.rounding import LARGEST, channel_scales, round_plainly, round_with_inputs
-from zerogames.nets.program import Activation, Convolution, Dense, Pooling, Program, Weighted
+from zerogames.nets.program import (
+    Activation,
+    Convolution,
+    Dense,
+    GlobalPooling,
+    Pooling,
+    Program,
+    StemConvolution,
+    Weighted,
+)
 
 Array = NDArray[np.float32]
 FLOAT_PARTS = ("value", "moves_left")
@@ -75,8 +84,11 @@ def can_be_int8(layer: object, program: Program) -> TypeGuard[Weighted]:
     """Whether a layer is one that int8 makes faster: not of a small head, nor of tokens."""
     if not isinstance(layer, Convolution | Dense) or layer.part in FLOAT_PARTS:
         return False
+    if isinstance(layer, StemConvolution):
+        return False
     pooled = any(
-        isinstance(one, Pooling) and one.output is layer.inputs[0] for one in program.layers
+        isinstance(one, Pooling | GlobalPooling) and one.output is layer.inputs[0]
+        for one in program.layers
     )
     return not pooled and (isinstance(layer, Convolution) or len(layer.output.shape) == 1)
 

@@ -2,8 +2,10 @@
 
 A block is what its layers are, whoever wrote them: a convolution, ReLU, perhaps a depthwise layer
 with ReLU, a convolution, perhaps squeeze-and-excitation, the sum with the block's input, perhaps a
-ReLU and a batch norm. Of a head go with the trunk: plain convolutions, the choice of actions from
-planes, and small dense layers. The rest is left to onnxruntime.
+ReLU and a batch norm. Or, as in KataGo's nets, a batch norm and ReLU, a convolution, perhaps a bias
+from the whole board, a norm and ReLU, a convolution, the sum. Of a head go with the trunk: plain
+convolutions, the choice of actions from planes, and small dense layers. The rest is left to
+onnxruntime.
 """
 
 from collections.abc import Callable
@@ -23,8 +25,10 @@ from zerogames.nets.program import (
     Dense,
     Flatten,
     Gather,
+    GlobalPooling,
     InputScale,
     Layer,
+    Operator,
     Program,
     SqueezeExcitation,
     Sum,
@@ -40,6 +44,16 @@ better with more."""
 
 
 @dataclass(frozen=True, eq=False)
+class PlannedBias:
+    """A bias from the whole board, added to what a block's first layer computes; then a norm."""
+
+    convolution: Convolution
+    pooling: GlobalPooling
+    dense: Dense
+    norm: BatchNorm
+
+
+@dataclass(frozen=True, eq=False)
 class PlannedBlock:
     """The layers of a block."""
 
@@ -50,6 +64,10 @@ class PlannedBlock:
     relu: bool
     """Whether one follows the sum."""
     norm: BatchNorm | None
+    before: BatchNorm | None = None
+    """In front of the first layer, with a ReLU."""
+    bias: PlannedBias | None = None
+    """Behind the first layer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +92,8 @@ class TrunkPlan:
     stem: Convolution
     stem_relu: bool
     blocks: tuple[PlannedBlock, ...]
+    tip: BatchNorm | None
+    """Behind the last block, with a ReLU."""
     trunk: Tensor
 
     def outputs(self, is_float: Callable[[Layer], bool] = lambda _: True) -> list[PlannedOutput]:
@@ -92,7 +112,7 @@ class _Cursor:
     """Walks over the layers of the trunk."""
 
     def __init__(self, program: Program) -> None:
-        self.layers = list(program.of_parts("input", "stem", "blocks"))
+        self.layers = list(program.of_parts("input", "stem", "blocks", "tip"))
         self.at = program.planes
         """What was computed last."""
 
@@ -105,6 +125,32 @@ class _Cursor:
         self.at = layer.output
         return layer
 
+    def take_norm(self, *, relu: bool) -> BatchNorm | None:
+        """Take a batch norm if it comes next, one with a ReLU behind it or one without."""
+        following = self.layers[1] if len(self.layers) > 1 else None
+        has_relu = isinstance(following, Activation) and following.function == "relu"
+        norm = self.take(BatchNorm) if has_relu == relu else None
+        if norm is not None and relu:
+            self.take_relu()
+        return norm
+
+    def take_bias(self, planes: Tensor) -> PlannedBias | None:
+        """The layers of a bias from the whole board, and the norm and ReLU behind the sum."""
+        first, self.at = self.at, planes
+        convolution = self.take(Convolution)
+        if convolution is None or not self.take_relu():
+            return None
+        pooling, dense, wide = self.take(GlobalPooling), self.take(Dense), self.take(Operator)
+        total = self.take(Sum)
+        norm = self.take_norm(relu=True)
+        if pooling is None or dense is None or wide is None or total is None or norm is None:
+            return None
+        if wide.operator != "Unsqueeze" or total.inputs[0] is not first or dense.bias is not None:
+            return None
+        if convolution.groups != 1 or pooling.factors[1] is not None:
+            return None
+        return PlannedBias(convolution, pooling, dense, norm)
+
     def take_relu(self) -> bool:
         """Take a ReLU if it comes next."""
         following = self.layers[0] if self.layers else None
@@ -115,9 +161,14 @@ class _Cursor:
     def take_block(self) -> PlannedBlock | None:
         """The layers of a block; None if something else comes next."""
         start = self.at
-        first = self.take(Convolution)
-        if first is None or not self.take_relu():
+        before = self.take_norm(relu=True)
+        planes, first, bias = self.at, self.take(Convolution), None
+        if first is None:
             return None
+        if not self.take_relu():
+            bias = None if before is None else self.take_bias(planes)
+            if bias is None:
+                return None
         last, depthwise = self.take(Convolution), None
         if last is not None and last.is_depthwise and self.take_relu():
             last, depthwise = self.take(Convolution), last
@@ -129,9 +180,10 @@ class _Cursor:
             return None
         if excitation is not None and excitation.function != "relu":
             return None
-        return PlannedBlock(
-            first, depthwise, last, excitation, self.take_relu(), self.take(BatchNorm)
-        )
+        relu, norm = self.take_relu(), self.take_norm(relu=False)
+        if before is not None and (depthwise or excitation or relu or norm):
+            return None
+        return PlannedBlock(first, depthwise, last, excitation, relu, norm, before, bias)
 
 
 def plan_trunk(program: Program) -> TrunkPlan | None:
@@ -141,12 +193,15 @@ def plan_trunk(program: Program) -> TrunkPlan | None:
     if stem is None or stem.groups != 1:
         return None
     stem_relu, blocks = cursor.take_relu(), list[PlannedBlock]()
-    while cursor.layers:
+    while cursor.layers and cursor.layers[0].part != "tip":
         block = cursor.take_block()
         if block is None:
             return None
         blocks.append(block)
-    return TrunkPlan(program, scale, stem, stem_relu, tuple(blocks), cursor.at)
+    tip = cursor.take_norm(relu=True)
+    if cursor.layers:
+        return None
+    return TrunkPlan(program, scale, stem, stem_relu, tuple(blocks), tip, cursor.at)
 
 
 def _chain(

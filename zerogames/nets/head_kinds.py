@@ -72,5 +72,7 @@ def find_policy(spec: NetSpec, game: Game) -> "type[PolicyHead]":
 
 def serves_any_board(spec: NetSpec, game: Game) -> bool:
     """Return whether the same weights serve every board size."""
+    if spec.family:
+        return any(kind.any_board for kind in game.heads.families if kind.name == spec.family)
     heads = policy_kinds(game)[spec.policy].any_board and VALUE_KINDS[spec.value_head].any_board
     return heads and all(find_block(stage, game).any_board(stage) for stage in spec.stages)

@@ -60,7 +60,7 @@ class Model(nn.Module):
         planes, height, width = self.input_shape
         self.register_buffer("input_scale", _scale(spec, planes), persistent=False)
         self.stem, self.blocks = _make_trunk(spec, game, self.patterns, self.input_shape)
-        self.policy = make_policy(spec, game)
+        self.policy: nn.Module = make_policy(spec, game)
         self.value = make_value(spec, height * width)
         self.moves_left = make_moves_left(spec, height * width)
         self.ends = make_ends(spec, game)
@@ -86,6 +86,14 @@ class Model(nn.Module):
         output = self(planes)
         wdl = win_draw_loss(output.value_logits, self.spec.value)
         return output.policy_logits, wdl, output.moves_left
+
+    def analyse(self, planes: Tensor) -> Mapping[str, Tensor]:
+        """What it says of positions besides, for analysis: each `[B]` or `[B, H * W]`.
+
+        Those of Go may have `ownership` (from -1 to 1), `score` and `lead` (points), all in the
+        side to move's view.
+        """
+        return {}
 
     def program(self, game: Game | None = None) -> Program:
         """The net as a program of layers, see `zerogames.nets.program`.
@@ -176,6 +184,8 @@ def build_model(
     encoding = spec.encoding.partition(":")[0]
     if encoding not in game.encodings:
         raise unknown_name(f"encoding of {game.spec.name}", encoding, game.encodings)
+    if spec.family:
+        return _build_of_family(spec, game, seed)
     wanted = net_patterns(spec, game)
     if patterns is not None:
         _, height, width = game.encodings[encoding].shape
@@ -188,5 +198,16 @@ def build_model(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Model(spec, game, wanted)
+        initialize(model)
+    return model
+
+
+def _build_of_family(spec: NetSpec, game: Game, seed: int) -> Model:
+    families = {family.name: family for family in game.heads.families}
+    if spec.family not in families:
+        raise unknown_name(f"kind of net of {game.spec.name}", spec.family, families)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = families[spec.family].load()(spec, game)
         initialize(model)
     return model

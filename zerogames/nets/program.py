@@ -158,6 +158,32 @@ class Convolution(Weighted):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class StemConvolution(Convolution):
+    """A convolution of the net's first planes, and a dense layer of the others.
+
+    Those are the same everywhere: each gives a number to every channel, at every point. In `weight`
+    they are planes of which only the middle of the window counts, so that a reader may take it for
+    a convolution of all planes.
+    """
+
+    numbers: int
+    """Planes that are the same everywhere."""
+
+    @property
+    def parameters(self) -> int:
+        """Without the zeros around the numbers' weights."""
+        channels = len(self.weight)
+        return super().parameters - channels * self.numbers * (self.size * self.size - 1)
+
+    @property
+    def macs(self) -> int:
+        """Those of the planes; and one for each number and channel."""
+        channels, planes = len(self.weight), int(self.weight.shape[1]) - self.numbers
+        points: int = prod(self.output.shape[1:])
+        return channels * (planes * self.size * self.size * points + self.numbers)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Dense(Weighted):
     """A dense layer over the last axis: of `[n]`, or of every token."""
 
@@ -209,6 +235,14 @@ class Sum(Layer):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pooling(Layer):
     """The average of planes over the board, `[C]`."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GlobalPooling(Layer):
+    """Averages over the board, the same scaled, and maxima or averages scaled again: `[3 C]`."""
+
+    factors: tuple[float, float | None]
+    """Of the second and third part; none: maxima."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

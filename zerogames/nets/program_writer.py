@@ -79,6 +79,22 @@ class ProgramWriter:
             groups=groups,
         )
 
+    def conv_with_numbers(self, x: Tensor, module: nn.Conv2d, numbers: nn.Linear) -> Tensor:
+        """A convolution of the first planes, and a dense layer of those that are constant."""
+        planes, told = array(module.weight), array(numbers.weight)
+        size = planes.shape[2]
+        wide = np.zeros((*told.shape, size, size), np.float32)
+        wide[:, :, size // 2, size // 2] = told
+        return self._add(
+            p.StemConvolution,
+            (x,),
+            (len(planes), *x.shape[1:]),
+            module,
+            weight=np.concatenate([planes, wide], axis=1),
+            bias=optional_array(module.bias),
+            numbers=told.shape[1],
+        )
+
     def dense(self, x: Tensor, module: nn.Module) -> Tensor:
         """A dense layer over the last axis."""
         assert isinstance(module, nn.Linear)

@@ -163,6 +163,11 @@ class NetSpec:
     encoding: str
     """Name of the input encoding, with its options."""
 
+    family: str = ""
+    """A kind of whole nets of the game's own, see `zerogames.game.NetFamily`."""
+    layout: str = ""
+    """The blocks and heads of a net of a family, in its own words; `stages` are then one that says
+    no more than how large it is."""
     stages: tuple[Stage, ...]
     """The trunk, at least one; their names are joined by `-`."""
     activation: Activation = "relu"

@@ -297,7 +297,7 @@ def test_other_architectures_are_refused_by_name(tmp_path: Path) -> None:
 
 def test_our_other_nets_are_not_written_as_lc0(tmp_path: Path) -> None:
     model = build_model(CHESS.parse_net("mob_krb_1x24"), CHESS)
-    with pytest.raises(UserError, match="no trunk .mob_krb_1x24"):
+    with pytest.raises(UserError, match=r"no trunk .mob_krb_1x24"):
         export_lc0(model, tmp_path / "a.pb.gz")
     with pytest.raises(UserError, match=r"called \.pb\.gz"):
         export_lc0(small_model(), tmp_path / "a.onnx")

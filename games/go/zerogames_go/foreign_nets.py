@@ -1,10 +1,12 @@
-"""Nets of other programs: Leela Zero's, told by the first bytes of the file."""
+"""Nets of other programs: Leela Zero's and KataGo's, told by the first bytes of the file."""
 
 from pathlib import Path
 
 from zerogames.data.files import DataFile
 from zerogames.errors import UserError
 from zerogames.nets.model import Model
+from zerogames_go.katago.importing import import_katago
+from zerogames_go.katago.network import is_katago
 from zerogames_go.leela_zero.importing import import_leela_zero
 from zerogames_go.leela_zero.network import is_leela_zero
 
@@ -21,4 +23,6 @@ def read_net(path: Path) -> Model:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     if is_leela_zero(head):
         return import_leela_zero(path)
-    raise UserError(f"{path} is no net of Leela Zero")
+    if is_katago(head):
+        return import_katago(path)
+    raise UserError(f"{path} is no net of Leela Zero or KataGo")

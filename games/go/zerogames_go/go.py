@@ -15,6 +15,7 @@ from zerogames.game import (
     EndTarget,
     GameSpec,
     Heads,
+    NetFamily,
     PolicyKind,
     PolicyMap,
     State,
@@ -25,6 +26,7 @@ from zerogames.nets.spec import NetSpec
 from zerogames.picture import BoardPicture, Piece
 from zerogames.symmetry import square_symmetries
 from zerogames_go import _native
+from zerogames_go.katago.layout import is_katago_name, parse_katago_name
 from zerogames_go.leela_zero.names import is_leela_zero_name, parse_leela_zero_name
 from zerogames_go.options import GoOptions, native_rules
 from zerogames_go.paper_nets import is_paper_name, parse_paper_name
@@ -32,6 +34,7 @@ from zerogames_go.patterns import PATTERNS
 
 if TYPE_CHECKING:
     from zerogames.nets.heads import PolicyHead
+    from zerogames_go.katago.model import KataGoModel
 
 COLUMN_LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 """The letter I is skipped."""
@@ -160,6 +163,7 @@ class Go(BaseGame):
             value=("wdl", "scalar", "binary"),
             policy_maps={"conv": PolicyMap(planes=1, index=points)},
             kinds=(PolicyKind(name="leelaz", load=_leela_zero_policy),),
+            families=(NetFamily(name="katago", load=_katago_model, any_board=True),),
             ends=(
                 EndTarget(name="ownership", per_cell=True, weight=0.3),
                 EndTarget(name="score", per_cell=False, weight=0.0015, delta=12.0),
@@ -185,6 +189,8 @@ class Go(BaseGame):
             return parse_paper_name(name, self, first_player_planes=_BLACK_TO_PLAY)
         if is_leela_zero_name(name):
             return parse_leela_zero_name(name, self)
+        if is_katago_name(name):
+            return parse_katago_name(name, self)
         return super().parse_net(name)
 
     @property
@@ -283,6 +289,12 @@ def _leela_zero_policy() -> "type[PolicyHead]":
     from zerogames_go.leela_zero.policy import LeelaZeroPolicy
 
     return LeelaZeroPolicy
+
+
+def _katago_model() -> "type[KataGoModel]":
+    from zerogames_go.katago.model import KataGoModel
+
+    return KataGoModel
 
 
 def _go_state(state: State) -> _native.Go:
