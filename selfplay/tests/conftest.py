@@ -1,5 +1,6 @@
 """What the tests of the search share: a tiny net that is the same in any batch, and a loop."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from zerogames.search import FinishedGame, Pool, Search, take_finished
 
 # The tests import small_runs.py beside them.
 sys.path.insert(0, str(Path(__file__).parent))
+# Ray's actors would starve beside other work on a busy machine; our own Ray sets it itself.
+os.environ.setdefault("RAY_worker_niceness", "0")
 
 Planes = NDArray[np.float32]
 Answer = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]

@@ -93,6 +93,31 @@ def test_a_killed_actor_is_replaced_and_the_counts_add_up(tmp_path: Path) -> Non
     assert not list(tmp_path.glob("*.tmp"))
 
 
+@pytest.mark.usefixtures("local_ray")
+def test_paused_workers_that_die_are_not_replaced_before_they_are_wanted(tmp_path: Path) -> None:
+    from zerogames_selfplay.ray.players import RayPlayers
+
+    players = RayPlayers(job(settings(tmp_path, games=None, forever=True), tmp_path))
+    try:
+        while len(players.pids()) < 2 or not players.counts().games:
+            players.poll()
+        players.pause()
+        counts = players.counts()
+        on_disk = [game for path in players.shards for game in read_shard(path)]
+        assert counts.games == len(on_disk)
+        os.kill(players.pids()[0], signal.SIGKILL)
+        deadline = time.monotonic() + 2.5
+        while time.monotonic() < deadline:
+            players.poll()
+        assert players.counts().games == counts.games
+        assert players.counts().evaluations == counts.evaluations
+        players.resume()
+        while players.restarts < 1 or players.counts().games == counts.games:
+            players.poll()
+    finally:
+        players.close()
+
+
 def test_a_killed_node_takes_nothing_with_it(tmp_path: Path) -> None:
     from ray.cluster_utils import Cluster
     from zerogames_selfplay.ray.players import RayPlayers
@@ -117,6 +142,8 @@ def test_a_killed_node_takes_nothing_with_it(tmp_path: Path) -> None:
         assert players.restarts >= 1
         on_disk = [game for path in players.shards for game in read_shard(path)]
         assert players.counts().games == len(on_disk) == 1600
+        # One writer: the owner.
+        assert {path.name[:5] for path in tmp_path.iterdir()} == {"0000-"}
     finally:
         ray.shutdown()
         cluster.shutdown()

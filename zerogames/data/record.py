@@ -63,6 +63,13 @@ class SearchColumns:
         """Number of moves described."""
         return len(self.kinds)
 
+    @property
+    def num_bytes(self) -> int:
+        """Memory of all columns."""
+        arrays: list[NDArray[np.generic]] = [self.policy_offsets, self.policy_actions]
+        arrays += [self.policy_visits, self.policy_targets, self.surprise, self.kinds]
+        return sum(array.nbytes for array in [*arrays, *self.values.values()])
+
     def policy(self, ply: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
         """Actions, visits and targets of one ply."""
         entries = slice(self.policy_offsets[ply], self.policy_offsets[ply + 1])
@@ -116,6 +123,11 @@ class GameRecord:
     comments: Mapping[int, str] = field(default_factory=dict)
     """The text after the move with that index, by ply; -1 for the text before the first. Not kept
     in shards."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory of its arrays."""
+        return self.actions.nbytes + (0 if self.search is None else self.search.num_bytes)
 
     @property
     def is_whole(self) -> bool:

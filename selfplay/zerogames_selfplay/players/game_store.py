@@ -38,6 +38,9 @@ class GameStore:
         """Whether writing the shard failed, perhaps after it had its name: then games in a journal
         of that name would not be read."""
 
+    is_full = False
+    """Whoever puts games here syncs them."""
+
     def put(self, chunk: GameChunk) -> None:
         """Take games; `sync` or `flush` writes them."""
         self._new.append(chunk)

@@ -18,6 +18,10 @@ from zerogames.search import (
 )
 from zerogames_selfplay.players.counts import Counts
 
+_MOST_WAITING = 256
+"""Finished games that wait to be taken, at which the lanes wait too."""
+_WAIT_S = 0.01
+
 
 @dataclass(frozen=True, kw_only=True)
 class LaneGroup:
@@ -102,6 +106,9 @@ class Lane:
         try:
             while not self._pool.done and not stop.is_set():
                 playing.wait()
+                if self._group.finished.qsize() >= _MOST_WAITING:
+                    stop.wait(_WAIT_S)
+                    continue
                 with self._stepping:
                     # Asked again: whoever cleared it waits for this lock.
                     if playing.is_set() and not stop.is_set():

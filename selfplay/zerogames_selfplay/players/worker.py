@@ -12,19 +12,30 @@ from zerogames.evaluate import Evaluator, check_precision, open_evaluator
 from zerogames.registry import get_game
 from zerogames.search import PoolGames, new_pool
 from zerogames_selfplay.players.counts import Counts
-from zerogames_selfplay.players.game_chunk import GameChunk
+from zerogames_selfplay.players.game_chunk import GameChunk, GameSink
 from zerogames_selfplay.players.game_store import GameStore
 from zerogames_selfplay.players.lane import Lane, LaneGroup, split_games
 from zerogames_selfplay.players.openings import read_openings
 from zerogames_selfplay.players.players import PlayersJob
 from zerogames_selfplay.players.settings import SelfplaySettings
 
+_CHUNK_BYTES = 1 << 20
+"""Finished games of this size do not wait for `sync_s`."""
+
 
 class Worker:
     """Plays games and writes them: the `Players` of one process."""
 
-    def __init__(self, job: PlayersJob, games: PoolGames | None = None) -> None:
-        """Start to play all games of the job's settings, or those that are given."""
+    def __init__(
+        self, job: PlayersJob, games: PoolGames | None = None, sink: GameSink | None = None
+    ) -> None:
+        """Start to play.
+
+        Args:
+            job: What to play.
+            games: The games to play; by default all of the job's settings.
+            sink: Takes the finished games; by default they go to the job's folder.
+        """
         settings = job.settings
         game = get_game(settings.game)
         games = games or PoolGames(num_games=settings.games, seed=job.seed)
@@ -33,9 +44,11 @@ class Worker:
         self.restarts = 0
         """Lanes are not replaced: an error in one ends the run."""
         self._store = GameStore(job.folder, job.prefix, positions=settings.shard_positions)
+        self._sink: GameSink = sink or self._store
         self._finished: list[GameRecord] = []
-        """Games that are not on disk."""
+        """Games that the sink has not got."""
         self._finished_positions = 0
+        self._finished_bytes = 0
         self._sync_at = 0.0
         """When the first of them must be on disk."""
         self._dropped = 0
@@ -70,9 +83,12 @@ class Worker:
         return self._store.shards
 
     def poll(self, timeout_s: float = 0.2) -> None:
-        """Wait for finished games and write what is due; raise what went wrong in a lane."""
+        """Wait for finished games and write what is due; raise what went wrong in a lane.
+
+        It returns early when the sink is full.
+        """
         deadline = time.monotonic() + timeout_s
-        while (left := deadline - time.monotonic()) > 0:
+        while not self._sink.is_full and (left := deadline - time.monotonic()) > 0:
             try:
                 self._take(self._group.finished.get(timeout=min(left, 0.05)))
             except queue.Empty:
@@ -102,7 +118,7 @@ class Worker:
     def counts(self) -> Counts:
         """What this worker played so far; games count when they are on disk."""
         total = Counts(dropped=self._dropped)
-        total.add(self._store.counts)
+        total.add(self._sink.counts)
         for lane in self._lanes:
             total.add(lane.counts())
         return total
@@ -121,20 +137,22 @@ class Worker:
             self._sync_at = time.monotonic() + self._settings.sync_s
         self._finished.append(record)
         self._finished_positions += len(record.actions)
+        self._finished_bytes += record.num_bytes
 
     def _sync_if_due(self) -> None:
-        """Put finished games on disk once they have waited, or are enough for a shard."""
+        """Put finished games on disk once they have waited, or are enough for a chunk or shard."""
         if self._finished and (
             time.monotonic() >= self._sync_at
             or self._finished_positions >= self._settings.shard_positions
+            or self._finished_bytes >= _CHUNK_BYTES
         ):
             self._hand_over()
-            self._store.sync()
+            self._sink.sync()
 
     def _hand_over(self) -> None:
         if self._finished:
-            self._store.put(GameChunk.of(self._finished))
-            self._finished, self._finished_positions = [], 0
+            self._sink.put(GameChunk.of(self._finished))
+            self._finished, self._finished_positions, self._finished_bytes = [], 0, 0
 
     def _write_finished(self) -> None:
         while True:
@@ -145,7 +163,7 @@ class Worker:
             self._take(record)
             self._sync_if_due()  # However many there are, no shard is much too large.
         self._hand_over()
-        self._store.flush()
+        self._sink.flush()
 
 
 def check_players(settings: SelfplaySettings) -> None:

@@ -9,14 +9,11 @@ from zerogames_selfplay.loop.backend import Backend
 from zerogames_selfplay.loop.driver import ConcurrentDriver, Driver
 from zerogames_selfplay.loop.run_state import RunState
 from zerogames_selfplay.loop.settings import TrainSettings
-from zerogames_selfplay.players.players import Players, PlayersJob
+from zerogames_selfplay.players.players import Players
 from zerogames_selfplay.ray.connection import RayConnection
 from zerogames_selfplay.ray.learner import RayLearner
 from zerogames_selfplay.ray.players import RayPlayers
 from zerogames_selfplay.ray.rater import RayRater
-
-_CALL_S = 0.2
-"""Seconds between two reports of a worker: short, since a pause waits for it."""
 
 
 @contextlib.contextmanager
@@ -30,12 +27,9 @@ def open_ray_backend(settings: TrainSettings, paths: RunPaths) -> Iterator[Backe
         learner = RayLearner(settings, paths, threads=threads)
         rater = RayRater(settings)
 
-        def start_players(job: PlayersJob) -> Players:
-            return RayPlayers(job, call_s=_CALL_S)
-
         def new_driver(run: RunState, players: Players) -> Driver:
             driver = Driver if in_turns else ConcurrentDriver
             return driver(run, learner, rater, players)
 
         with contextlib.closing(learner):
-            yield Backend(learner=learner, start_players=start_players, new_driver=new_driver)
+            yield Backend(learner=learner, start_players=RayPlayers, new_driver=new_driver)

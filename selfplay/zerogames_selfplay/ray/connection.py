@@ -3,9 +3,10 @@
 import logging
 import tempfile
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from zerogames.errors import UserError
 from zerogames_selfplay.ray.local_cluster import LocalCluster
@@ -50,6 +51,23 @@ def logs_folder() -> Path:
     """Where Ray's logs are on this machine."""
     node = ray._private.worker._global_node
     return Path(node.get_logs_dir_path()) if node else Path(tempfile.gettempdir()) / "ray"
+
+
+def own_node() -> str:
+    """The identity of this process's node."""
+    return str(ray.get_runtime_context().get_node_id())
+
+
+def on_own_node() -> NodeAffinitySchedulingStrategy:
+    """Where learner and rater are: they read and write the run's folder."""
+    return NodeAffinitySchedulingStrategy(own_node(), soft=False)
+
+
+def own_resources() -> dict[str, float]:
+    """What this process's node has for Ray, such as `CPU` and `GPU`."""
+    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    own = [node for node in nodes if node["NodeID"] == own_node()]
+    return {name: float(value) for node in own for name, value in node["Resources"].items()}
 
 
 def _join(address: str) -> None:

@@ -1,4 +1,4 @@
-"""The learner as a Ray actor.
+"""The learner as a Ray actor, on the node that has the run's folder.
 
 A new learner continues from the last checkpoint and reads again what is on disk, so that a death
 costs the round it happened in, nothing else.
@@ -19,7 +19,8 @@ from zerogames.runs.folder import RunPaths
 from zerogames_selfplay.loop.learner import KeepOn, LearnerReport, RoundProgress, TrainRound
 from zerogames_selfplay.loop.local_learner import LocalLearner
 from zerogames_selfplay.loop.settings import TrainSettings
-from zerogames_selfplay.ray.supervised_actor import ActorDied, SupervisedActor
+from zerogames_selfplay.ray.connection import on_own_node, own_resources
+from zerogames_selfplay.ray.supervised_actor import ActorDied, CallLost, SupervisedActor
 
 T = TypeVar("T")
 
@@ -101,10 +102,9 @@ class RayLearner:
     """A learner in an actor: the `BackgroundLearner` of the driver's process."""
 
     def __init__(self, settings: TrainSettings, paths: RunPaths, *, threads: int) -> None:
-        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-        num_gpus = 1 if resources.get("GPU") else 0
+        num_gpus = 1 if own_resources().get("GPU") else 0
         remote: Any = ray.remote(num_cpus=1, num_gpus=num_gpus, max_restarts=0)(LearnerActor)
-        remote = remote.options(max_concurrency=2)
+        remote = remote.options(max_concurrency=2, scheduling_strategy=on_own_node())
         paths = RunPaths(paths.path.resolve())
         self._actor = SupervisedActor(
             "the learner", lambda restarts: remote.remote(settings, paths, threads)
@@ -154,7 +154,7 @@ class RayLearner:
             return None
         try:
             self._report = self._actor.result(self._pending)
-        except ActorDied:
+        except (ActorDied, CallLost):
             assert self._order is not None
             self.begin_round(self._order)
             return None

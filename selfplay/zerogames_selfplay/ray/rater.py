@@ -1,4 +1,4 @@
-"""The rater as a Ray actor, beside players and learner."""
+"""The rater as a Ray actor, beside the learner."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +12,8 @@ from zerogames.registry import get_game
 from zerogames_selfplay.loop.rating import RatingJob, RatingResult
 from zerogames_selfplay.loop.rating_matches import RatingMatches
 from zerogames_selfplay.loop.settings import GateSettings, TrainSettings
-from zerogames_selfplay.ray.supervised_actor import ActorDied, SupervisedActor
+from zerogames_selfplay.ray.connection import on_own_node
+from zerogames_selfplay.ray.supervised_actor import ActorDied, CallLost, SupervisedActor
 
 
 class RaterActor:
@@ -34,7 +35,8 @@ class RayRater:
     """A rater in an actor, which is made when it is first needed; one rating at a time."""
 
     def __init__(self, settings: TrainSettings) -> None:
-        remote = ray.remote(num_cpus=1, max_restarts=0)(RaterActor)
+        remote: Any = ray.remote(num_cpus=1, max_restarts=0)(RaterActor)
+        remote = remote.options(scheduling_strategy=on_own_node())
         self._actor = SupervisedActor("the rater", lambda restarts: remote.remote(settings))
         self._pending: Any = None
 
@@ -64,7 +66,7 @@ class RayRater:
         pending, self._pending = self._pending, None
         try:
             result: RatingResult = self._actor.result(pending)
-        except ActorDied:
+        except (ActorDied, CallLost):
             return None
         self._actor.note_progress()
         return result

@@ -4,6 +4,7 @@
 - Every restart is counted. The successor gets the number of restarts, from which its maker derives
   new seeds, so that nothing random is repeated.
 - An actor that dies several times in a row without any progress ends the run with an error.
+- An actor that cannot be reached is asked again after the same pause: Ray says when it is dead.
 - An error raised inside an actor is no death: it is raised in the driver as if it had happened
   there.
 """
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import ActorUnavailableError, ObjectLostError, RayActorError, RayTaskError
 
 from zerogames.errors import UserError
 from zerogames_selfplay.ray.connection import logs_folder
@@ -25,6 +26,10 @@ _MAX_DEATHS = 5
 
 class ActorDied(Exception):
     """The actor died during a call; the next call restarts it."""
+
+
+class CallLost(Exception):
+    """The answer did not arrive; the actor may have done what it was asked."""
 
 
 class SupervisedActor:
@@ -54,15 +59,17 @@ class SupervisedActor:
         return self._handle is not None
 
     def start(self) -> bool:
-        """Start or restart the actor unless a pause has to pass first; whether it is alive."""
+        """Start or restart the actor unless a pause has to pass first; whether it can be called."""
         if self._deaths >= _MAX_DEATHS:
             raise UserError(
                 f"{self._name} died {self._deaths} times in a row; see Ray's logs in "
                 f"{logs_folder()}, or use --workers 0"
             )
-        if self._handle is None and time.monotonic() >= self._restart_at:
+        if time.monotonic() < self._restart_at:
+            return False
+        if self._handle is None:
             self._handle = self._make(self.restarts)
-        return self.is_alive
+        return True
 
     def call(self, method: str, *arguments: Any) -> Any:
         """Begin a call and return its reference; a dead actor is restarted first."""
@@ -71,12 +78,15 @@ class SupervisedActor:
         return getattr(self._handle, method).remote(*arguments)
 
     def result(self, reference: Any) -> Any:
-        """Wait for a call's result; raises `ActorDied`, or the error of the call itself."""
+        """Wait for a call's result; raises `ActorDied`, `CallLost` or the error of the call."""
         try:
             return ray.get(reference)
         except RayTaskError as error:
             cause = error.cause
             raise (cause if isinstance(cause, UserError | OSError) else error) from None
+        except (ActorUnavailableError, ObjectLostError):
+            self._restart_at = time.monotonic() + _RESTART_PAUSE_S
+            raise CallLost(self._name) from None
         except RayActorError:
             self._handle = None
             self._deaths += 1
@@ -89,7 +99,7 @@ class SupervisedActor:
         while True:
             try:
                 result = self.result(self.call(method, *arguments))
-            except ActorDied:
+            except (ActorDied, CallLost):
                 continue
             self.note_progress()
             return result
