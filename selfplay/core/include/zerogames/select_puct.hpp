@@ -202,9 +202,10 @@ template <bool kRestricted = false>
 std::uint32_t select_puct(const SearchSettings& settings, const ExplorationTable& exploration,
                           const Tree& tree, const Node& node, FpuSettings fpu,
                           const AllowedActions* allowed = nullptr) {
-  const auto select = node.acts_again ? select_puct_among<kRestricted, true>
-                                      : select_puct_among<kRestricted, false>;
-  return select(settings, exploration, tree, node, fpu, allowed);
+  if (node.acts_again) [[unlikely]] {
+    return select_puct_among<kRestricted, true>(settings, exploration, tree, node, fpu, allowed);
+  }
+  return select_puct_among<kRestricted, false>(settings, exploration, tree, node, fpu, allowed);
 }
 
 /// KataGo's forced playouts: the first visited root child, by action, that has fewer visits than
