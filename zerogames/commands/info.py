@@ -102,6 +102,8 @@ def _print_net(console: Console, model: "Model", described: "NetInfo | None") ->
         table.add_row("training steps", f"{described.step:,}")
         for name, value in described.metrics.items():
             table.add_row(name, f"{value:.4g}")
+        if described.origin:
+            table.add_row("origin", described.origin)
         table.add_row("licence of the data", described.data_licence or "not stated")
     console.print(table)
 

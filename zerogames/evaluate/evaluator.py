@@ -1,6 +1,6 @@
 """The interface of all evaluators."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -46,6 +46,10 @@ class Evaluator(Protocol):
 @runtime_checkable
 class AnalysingEvaluator(Evaluator, Protocol):
     """Tells more of a position than the search needs."""
+
+    @property
+    def analyses(self) -> Sequence[str]:
+        """The names of what `analyse` tells; empty for a net without such heads."""
 
     def analyse(self, planes: NDArray[np.float32]) -> Mapping[str, NDArray[np.float32]]:
         """What `zerogames.nets.model.Model.analyse` gives for planes `[B, P, H, W]`, by name."""

@@ -69,7 +69,9 @@ class NativeEvaluator:
         results = [value.name for value in self._session.get_outputs()]
         known = (OUTPUT_POLICY, OUTPUT_WDL, OUTPUT_MOVES_LEFT)
         self._results = [name for name in results if name in known]
-        self._analyses = [name for name in results if name not in known]
+        self._further = [name for name in results if name not in known]
+        self.analyses = tuple(map(analysis_name, self._further))
+        """The names of the net's further outputs."""
 
     def evaluate(self, planes: Floats) -> Evaluation:
         """Evaluate planes `[B, P, H, W]`."""
@@ -77,8 +79,8 @@ class NativeEvaluator:
 
     def analyse(self, planes: Floats) -> Mapping[str, Floats]:
         """The net's further outputs by name."""
-        found = self._start(planes, self._analyses)()
-        return {analysis_name(name): found[name] for name in self._analyses}
+        found = self._start(planes, self._further)()
+        return {analysis_name(name): found[name] for name in self._further}
 
     def start(self, planes: Floats) -> Callable[[], Evaluation]:
         """Begin to evaluate planes, which must not change until the returned function is called."""

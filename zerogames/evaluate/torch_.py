@@ -18,6 +18,7 @@ class TorchEvaluator:
     def __init__(self, model: Model, *, version: str, device: str = "cpu") -> None:
         self.version = version
         self.encoding = model.spec.encoding
+        self.analyses = tuple(model.analyses)
         self._device = torch.device(device)
         self._model = fold_norms(model.eval()).to(self._device)
         on_cpu = self._device.type == "cpu"

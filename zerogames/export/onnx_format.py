@@ -12,7 +12,7 @@ from zerogames.export.formats import ExportFormat
 from zerogames.export.metadata import add_metadata
 from zerogames.export.onnx_file import build_onnx
 from zerogames.export.onnx_session import OnnxNet
-from zerogames.export.parity import TOLERANCES, Parity, compare, torch_answers
+from zerogames.export.parity import TOLERANCES, Parity, check_analyses, compare, torch_answers
 from zerogames.export.positions import random_positions
 from zerogames.export.request import ExportReport, ExportRequest
 
@@ -73,8 +73,10 @@ def make_checked_onnx(request: ExportRequest, *, board_op: bool = True) -> Check
     if plugin_op:
         check_structure(model)
     planes = random_positions(request.game, request.model.spec.encoding, request.options.positions)
-    ours = OnnxNet(portable.SerializeToString()).evaluate(planes)
-    parity = compare(ours, torch_answers(request.model, planes)).check(TOLERANCES[precision])
+    net, tolerance = OnnxNet(portable.SerializeToString()), TOLERANCES[precision]
+    answers = torch_answers(request.model, planes)
+    parity = compare(net.evaluate(planes), answers).check(tolerance)
+    check_analyses(net.analyse(planes), request.model, planes, tolerance)
     return CheckedOnnx(model if plugin_op else portable, parity)
 
 

@@ -22,7 +22,10 @@ class OnnxNet:
         names = [output.name for output in self._session.get_outputs()]
         optional = [OUTPUT_MOVES_LEFT] if OUTPUT_MOVES_LEFT in names else []
         self._outputs = [OUTPUT_POLICY, OUTPUT_WDL, *optional]
-        self._analyses = [name for name in names if name not in self._outputs]
+        further = [name for name in names if name not in self._outputs]
+        self._further = further
+        self.analyses = tuple(map(analysis_name, further))
+        """The names of the net's further outputs."""
 
     def evaluate(self, planes: NDArray[np.float32]) -> Evaluation:
         """Evaluate planes `[B, P, H, W]`."""
@@ -31,10 +34,10 @@ class OnnxNet:
 
     def analyse(self, planes: NDArray[np.float32]) -> Mapping[str, NDArray[np.float32]]:
         """The net's further outputs by name."""
-        if not self._analyses:
+        if not self._further:
             return {}
-        found = self._session.run(self._analyses, {INPUT_PLANES: planes})
-        return dict(zip(map(analysis_name, self._analyses), found, strict=True))
+        found = self._session.run(self._further, {INPUT_PLANES: planes})
+        return dict(zip(self.analyses, found, strict=True))
 
 
 def analysis_name(output: str) -> str:

@@ -1,6 +1,6 @@
 """Whether an exported net gives the answers of the net."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -93,6 +93,21 @@ def torch_answers(model: Model, planes: NDArray[np.float32], *, batch: int = 64)
         torch.cat(wdls).numpy(),
         torch.cat(found).numpy() if found else None,
     )
+
+
+def check_analyses(
+    ours: Mapping[str, NDArray[np.float32]],
+    model: Model,
+    planes: NDArray[np.float32],
+    tolerance: Tolerance,
+) -> None:
+    """Raise `UserError` if an output for analysis differs by more than logits may."""
+    with torch.inference_mode():
+        right = {name: t.numpy() for name, t in model.analyse(torch.from_numpy(planes)).items()}
+    for name, wanted in right.items():
+        difference = _largest(ours[name] - wanted) if name in ours else np.inf
+        if not difference <= tolerance.logits * (1 + _largest(wanted)):  # also for NaN
+            raise UserError(f"the export differs from the net: {name} by {difference:.2g}")
 
 
 def compare(ours: Evaluation, right: Evaluation) -> Parity:

@@ -29,7 +29,7 @@ def describe_heads(spec: NetSpec) -> dict[str, str]:
     heads = {"policy": spec.policy, "value": f"{spec.value} ({spec.value_head})"}
     if spec.moves_left:
         heads["moves_left"] = "plies"
-    heads |= dict.fromkeys(spec.ends, "for training only")
+    heads |= dict.fromkeys(spec.ends, "for analysis" if spec.family else "for training only")
     return heads
 
 
@@ -46,6 +46,7 @@ def describe_net(model: Model) -> NetInfo:
         game=spec.game,
         encoding=spec.encoding,
         heads=describe_heads(spec),
+        origin=model.origin,
         patterns=[[list(p.offsets) for p in groups] for groups in model.patterns]
         if has_random_patterns(spec)
         else [],

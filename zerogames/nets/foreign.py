@@ -43,4 +43,4 @@ def resolve_net(path: str | Path) -> Path:
 
         save_net(converted, read(path))
 
-    return cached_file(f"{net_version(path)}-v1.safetensors", write)
+    return cached_file(f"{net_version(path)}-v2.safetensors", write)

@@ -45,6 +45,10 @@ class Model(nn.Module):
     """A net: planes `[B, P, H, W]` of its encoding, raw values, to an `Output`."""
 
     input_scale: Tensor | None
+    analyses: Sequence[str] = ()
+    """The names of what `analyse` tells."""
+    origin = ""
+    """What the file of another program, from which it was read, says of itself."""
 
     def __init__(
         self,

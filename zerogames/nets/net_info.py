@@ -38,6 +38,8 @@ class NetInfo:
     metrics: dict[str, float] = field(default_factory=dict)
     data_licence: str = ""
     """Licence of the data it was trained on."""
+    origin: str = ""
+    """What the file of another program, from which it was read, says of itself."""
     patterns: list[list[list[Offset]]] = field(default_factory=list)
     """The taps of a net with random patterns: layer, group, taps."""
     format: int = FORMAT

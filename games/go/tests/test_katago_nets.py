@@ -1,5 +1,7 @@
 import gzip
+import io
 import json
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -8,7 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from gtp_client import Conversation, small_settings
 from test_katago_features import KATAGO, reference, reference_planes
+from zerogames_go import GoOptions
+from zerogames_go.gtp.json_session import JsonSession
+from zerogames_go.gtp.player import GoPlayer
 from zerogames_go.katago.importing import import_katago
 from zerogames_go.katago.layout import parse_layout
 
@@ -212,3 +218,53 @@ def test_a_random_net_is_the_same_in_every_evaluator(
         for output, wanted in found["torch"].items():
             scale = 1 + np.abs(wanted).max()
             assert np.abs(found[kind][output] - wanted).max() < 2e-5 * scale, (kind, output)
+
+
+@pytest.fixture
+def small_net(tmp_path: Path) -> Path:
+    game = zerogames.get_game("go:size=5")
+    save_net(tmp_path / "net.safetensors", build_model(game.parse_net(SMALL), game))
+    return tmp_path / "net.safetensors"
+
+
+def test_analysis_shows_owners_and_points_of_the_net(small_net: Path) -> None:
+    talk = Conversation(size=5, net=small_net, evaluator="native", nodes=30)
+    talk.moves("bC3 wB2")
+    talk.ask("kata-genmove_analyze b 1 ownership true rootInfo true")
+    talk.session.answer("kata-analyze b 1 ownership true rootInfo true")
+    time.sleep(0.4)
+    talk.session.answer("")
+    line = [one for one in talk.output.getvalue().splitlines() if "rootInfo" in one][-1]
+    words = line.split()
+    state = talk.table.played.state_for(0)
+    planes = state.observe("katago-v7")[None]
+    evaluator = open_evaluator(talk.table.played.game, net=small_net)
+    assert isinstance(evaluator, AnalysingEvaluator)
+    found = evaluator.analyse(planes)
+    owned = [float(word) for word in words[words.index("ownership") + 1 :]]
+    assert np.abs(owned - found["ownership"].reshape(5, 5)[::-1].ravel()).max() < 1e-3
+    root = words[words.index("rootInfo") :]
+    assert abs(float(root[root.index("scoreLead") + 1]) - found["lead"][0]) < 1e-3
+    move = state.play(talk.table.played.game.parse_point(words[words.index("move") + 1]))
+    found = evaluator.analyse(move.observe("katago-v7")[None])
+    assert abs(float(words[words.index("scoreLead") + 1]) + found["lead"][0]) < 1e-3
+
+
+def test_json_analysis_shows_points_of_the_net(small_net: Path) -> None:
+    queries = [
+        {"id": view, "moves": [["B", "C3"]], "boardXSize": 5, "boardYSize": 5, "rules": "chinese"}
+        | {"maxVisits": 20, "includeOwnership": True, "komi": 7.5}
+        | {"overrideSettings": {"reportAnalysisWinratesAs": view}}
+        for view in ("BLACK", "WHITE")
+    ]
+    output = io.StringIO()
+    player = GoPlayer(small_settings(evaluator="native", net=small_net))
+    session = JsonSession(player, GoOptions(size=5), output=output)
+    session.run(io.BytesIO("\n".join(map(json.dumps, queries)).encode()))
+    black, white = (json.loads(line) for line in output.getvalue().splitlines())
+    for name in ("scoreLead", "scoreSelfplay"):
+        assert black["rootInfo"][name] == -white["rootInfo"][name]
+        assert black["moveInfos"][0][name] == -white["moveInfos"][0][name]
+    assert black["rootInfo"]["scoreLead"] != black["rootInfo"]["scoreSelfplay"]
+    assert black["ownership"] == [-owner for owner in white["ownership"]]
+    assert 0 < np.abs(black["ownership"]).max() < 1

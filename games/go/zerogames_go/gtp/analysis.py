@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from zerogames.engine import MoveThought, Thought
 from zerogames_go import _native
 from zerogames_go.go import Go
+from zerogames_go.gtp.net_view import NetView
 from zerogames_go.gtp.protocol import (
     SyntaxFault,
     is_colour,
@@ -103,9 +104,17 @@ class AnalysisPrinter:
     """Turns thoughts into lines of one of the two forms."""
 
     def __init__(
-        self, game: Go, state: _native.Go, request: AnalysisRequest, *, kata: bool
+        self,
+        game: Go,
+        state: _native.Go,
+        request: AnalysisRequest,
+        *,
+        kata: bool,
+        view: Callable[[], NetView | None] = lambda: None,
     ) -> None:
+        """Print what is known of a position; KataGo's form asks for the net's view of it."""
         self._game, self._state = game, state
+        self._view = view if kata else lambda: None
         self._request = request
         self._format: Callable[[MoveThought, int], str] = (
             self._format_kata if kata else self._format_leela
@@ -118,6 +127,9 @@ class AnalysisPrinter:
         visited = sum(move.visits > 0 for move in thought.moves)
         count = min(max(visited, self._request.min_moves, 1), self._request.max_moves or 1)
         moves = thought.moves[:count]
+        view = self._view()
+        if view is not None:
+            view.look_at([move.action for move in moves])
         parts = [self._format(move, order) for order, move in enumerate(moves)]
         return " ".join([*parts, *self._tail(thought)])
 
@@ -137,7 +149,18 @@ class AnalysisPrinter:
             f"info move {self._vertex(move.action)} visits {move.visits} "
             f"utility {move.value:.6f} winrate {rate:.6f} prior {move.prior:.6f} "
             f"lcb {lcb:.6f} utilityLcb {2 * lcb - 1:.6f} weight {move.visits} "
-            f"order {order} pv {self._line(move)}"
+            f"{self._points(move.action)}order {order} pv {self._line(move)}"
+        )
+
+    def _points(self, action: int | None = None) -> str:
+        """What the net says of points, behind a move or here."""
+        view = self._view()
+        if view is None:
+            return ""
+        points = view.points if action is None else view.after(action)
+        return (
+            f"scoreLead {points.lead:.3f} scoreMean {points.lead:.3f} "
+            f"scoreSelfplay {points.score:.3f} "
         )
 
     def _kata_tail(self, thought: Thought) -> list[str]:
@@ -145,7 +168,7 @@ class AnalysisPrinter:
         if self._request.root_info:
             parts.append(
                 f"rootInfo visits {thought.nodes} utility {thought.value:.6f} "
-                f"winrate {win_rate(thought.value):.6f}"
+                f"{self._points()}winrate {win_rate(thought.value):.6f}"
             )
         if self._request.ownership:
             parts.append(self._ownership())
@@ -154,9 +177,13 @@ class AnalysisPrinter:
     def _ownership(self) -> str:
         """Return the owners from the top left, in the view of the side to move, found once."""
         if not self._owned:
-            sign = 1 if self._state.to_play == 0 else -1
-            rows = estimate_status(self._state).ownership[::-1]
-            numbers = " ".join(f"{sign * owner:.3f}" for row in rows for owner in row)
+            view = self._view()
+            if view is None:
+                sign = 1 if self._state.to_play == 0 else -1
+                owners = sign * estimate_status(self._state).ownership
+            else:
+                owners = view.ownership
+            numbers = " ".join(f"{owner:.3f}" for row in owners[::-1] for owner in row)
             self._owned = f"ownership {numbers}"
         return self._owned
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, BinaryIO, TextIO
 
 from zerogames.engine import MoveThought, ThinkLimits, Thought
@@ -20,6 +21,7 @@ from zerogames.runs.signals import hold_back_ctrl_c
 from zerogames.version import __version__
 from zerogames_go.gtp.analysis import lower_bound, win_rate
 from zerogames_go.gtp.json_query import Query, QueryFault, parse_query
+from zerogames_go.gtp.net_view import NetView, Points
 from zerogames_go.gtp.played_game import GtpGame
 from zerogames_go.gtp.player import GoPlayer, Watcher
 from zerogames_go.gtp.protocol import BLACK
@@ -186,10 +188,13 @@ class JsonSession:
             allowed=tuple(allowed),
         )
 
+        # Asked where the search runs: an evaluator serves one thread.
+        view = cache(lambda: self._player.view(played, colour))
+
         def answer(*, during: bool) -> Callable[[Thought], None]:
             return lambda thought: self._say(
                 {"id": query.id, "turnNumber": turn, "isDuringSearch": during}
-                | self._describe(query, played, thought)
+                | self._describe(query, played, thought, view())
             )
 
         every = query.report_every_s
@@ -201,25 +206,36 @@ class JsonSession:
         thought = self._player.think(played, colour, limits, stop=self._stop, watcher=watcher)
         answer(during=False)(thought)
 
-    def _describe(self, query: Query, played: GtpGame, thought: Thought) -> dict[str, Any]:
+    def _describe(
+        self, query: Query, played: GtpGame, thought: Thought, view: NetView | None
+    ) -> dict[str, Any]:
         colour = played.to_play
         state = played.state_for(colour)
         sign = {"SIDETOMOVE": 1, "BLACK": 1 - 2 * colour, "WHITE": 2 * colour - 1}[query.view]
         moves = [move for move in thought.moves[:_MOST_MOVES] if move.visits > 0]
+        if view is not None:
+            view.look_at([move.action for move in moves])
+        points = {move.action: None if view is None else view.after(move.action) for move in moves}
         found: dict[str, Any] = {
             "moveInfos": [
-                self._move_info(played, move, order, sign) for order, move in enumerate(moves)
+                self._move_info(played, move, order, sign) | _points(points[move.action], sign)
+                for order, move in enumerate(moves)
             ],
             "rootInfo": {
                 **_worth(thought.value, sign),
+                **_points(None if view is None else view.points, sign),
                 "visits": thought.nodes,
                 "currentPlayer": "B" if colour == BLACK else "W",
             },
         }
         if query.ownership:
             black_view = 1 if (sign == 1) == (colour == BLACK) else -1
-            owners = estimate_status(state).ownership[::-1].ravel().tolist()
-            found["ownership"] = [round(black_view * owner, 3) for owner in owners]
+            owners = (
+                black_view * estimate_status(state).ownership
+                if view is None
+                else sign * view.ownership
+            )
+            found["ownership"] = [round(owner, 3) for owner in owners[::-1].ravel().tolist()]
         if query.policy:
             found["policy"] = _policy(played, thought)
         return found
@@ -261,6 +277,18 @@ def _worth(value: float, sign: int) -> dict[str, float]:
         "scoreMean": lead,
         "scoreSelfplay": lead,
         "scoreStdev": 0.0,
+    }
+
+
+def _points(points: Points | None, sign: int) -> dict[str, float]:
+    """What the net says of points, in the wanted view."""
+    if points is None:
+        return {}
+    lead = round(sign * points.lead, 3)
+    return {
+        "scoreLead": lead,
+        "scoreMean": lead,
+        "scoreSelfplay": round(sign * points.score, 3),
     }
 
 

@@ -21,6 +21,7 @@ from zerogames.nets.foreign import resolve_net
 from zerogames.nets.net_info import read_net_info
 from zerogames.registry import get_game
 from zerogames_go.go import Go
+from zerogames_go.gtp.net_view import NetView, net_view
 from zerogames_go.gtp.played_game import GtpGame
 from zerogames_go.gtp.resignation import Resignation
 from zerogames_go.gtp.settings import DEFAULT_NODES, GtpSettings
@@ -163,6 +164,11 @@ class GoPlayer:
             on_info=watcher.tell,
             info_interval_s=watcher.interval_s,
         )
+
+    def view(self, played: GtpGame, colour: int) -> NetView | None:
+        """What the net says of owners and points, if it has heads for them."""
+        evaluator = self._engine_for(played.game).evaluator
+        return net_view(evaluator, played.state_for(colour))
 
     def _engine_for(self, game: Go) -> NetEngine:
         if self._engine is None or self._engine.game.spec.identity != game.spec.identity:

@@ -4,6 +4,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import BinaryIO, TextIO
 
 from zerogames.engine import ThinkLimits
@@ -124,7 +125,9 @@ class GtpSession:
         """One that prints what it is told."""
         played = self._table.played
         state = played.state_for(wanted.colour)
-        printer = AnalysisPrinter(played.game, state, wanted, kata=kata)
+        # Asked where the search runs: an evaluator serves one thread.
+        view = cache(lambda: self._table.player.view(played, wanted.colour))
+        printer = AnalysisPrinter(played.game, state, wanted, kata=kata, view=view)
         return Watcher(
             tell=lambda thought: self._say(printer.line(thought) + "\n"),
             interval_s=wanted.interval_s,

@@ -31,4 +31,5 @@ def to_model(net: KataGoNet) -> Model:
     assert net.tensors.keys() == {name for name in wanted if ".running_" not in name}
     for name, array in net.tensors.items():
         wanted[name].copy_(torch.from_numpy(array))
+    model.origin = f"KataGo's {net.title}, file version {net.layout.version}"
     return model.eval()

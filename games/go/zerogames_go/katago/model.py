@@ -29,6 +29,7 @@ class KataGoModel(Model):
     """Planes of `katago-v7` to an `Output`; "no result" takes the place of a draw."""
 
     value: KataGoValue
+    analyses = ("ownership", "score", "lead")
 
     def __init__(self, spec: NetSpec, game: Game) -> None:
         nn.Module.__init__(self)

@@ -41,6 +41,7 @@ def to_model(net: LeelaZeroNet) -> Model:
     _fill(_part(model.value, "conv"), _part(model.value, "norm"), net.value)
     _fill_dense(_part(model.value, "hidden"), net.value_hidden)
     _fill_dense(_part(model.value, "output"), net.value_out)
+    model.origin = f"Leela Zero, file version {net.version}"
     return model.eval()
 
 
