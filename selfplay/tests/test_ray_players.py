@@ -147,3 +147,37 @@ def test_a_killed_node_takes_nothing_with_it(tmp_path: Path) -> None:
     finally:
         ray.shutdown()
         cluster.shutdown()
+
+
+@pytest.mark.slow
+def test_workers_follow_nodes_that_join_and_leave(tmp_path: Path) -> None:
+    from ray.cluster_utils import Cluster
+    from zerogames_selfplay.ray.players import RayPlayers
+
+    ray.shutdown()
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+        wanted = settings(tmp_path, workers="auto", games=None, forever=True)
+        players = RayPlayers(job(wanted, tmp_path))
+
+        def poll_until_workers(number: int) -> None:
+            deadline = time.monotonic() + 120
+            while len(players.pids()) != number:
+                assert time.monotonic() < deadline, players.pids()
+                players.poll()
+
+        poll_until_workers(1)
+        joined = cluster.add_node(num_cpus=2)
+        poll_until_workers(3)
+        cluster.remove_node(joined, allow_graceful=False)
+        poll_until_workers(1)
+        games = players.counts().games
+        while players.counts().games < games + 10:
+            players.poll()
+        players.close()
+        on_disk = [game.seed for path in players.shards for game in read_shard(path)]
+        assert players.counts().games == len(on_disk) == len(set(on_disk))
+    finally:
+        ray.shutdown()
+        cluster.shutdown()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from zerogames.config import make_settings
 from zerogames.errors import UserError
@@ -11,7 +12,9 @@ from zerogames.train import TrainerSettings, WindowSettings
 from zerogames_selfplay.players.settings import (
     SelfplaySettings,
     check_numbers,
+    check_workers,
     nearest_limit,
+    num_actors,
 )
 
 KIND = "train"
@@ -93,8 +96,9 @@ class TrainSettings:
     lanes: int = 0
     """Threads that play in this process (or in each worker); 0: one per core (one in each
     worker)."""
-    workers: int = 0
-    """Ray actors that play; 0: everything in this process."""
+    workers: int | Literal["auto"] = 0
+    """Ray actors that play; 0: everything in this process; auto: one for each free CPU, also of
+    nodes that join later."""
     ray_address: str | None = None
     """Address of a Ray cluster; by default a local one is started for `--workers`."""
     generation_positions: int = 8192
@@ -123,9 +127,10 @@ class TrainSettings:
         check_numbers(
             self,
             positive=("minutes", "steps", "generations", "checkpoint_s"),
-            not_negative=("lanes", "workers", "keep_nets"),
+            not_negative=("lanes", "keep_nets"),
             one_or_more=("generation_positions", "first_positions", "keep_checkpoints"),
         )
+        check_workers(self.workers)
         if not 0 < self.reuse <= 1000:
             raise UserError(f"--reuse must be above 0, not {self.reuse:g}")
         if self.evaluator not in ("native", "onnx", "torch"):
@@ -133,6 +138,11 @@ class TrainSettings:
         self.trainer_settings().check()
         self.rating.check()
         self.gate.check()
+
+    @property
+    def num_actors(self) -> int | None:
+        """Ray actors that play, at least one; None for one a free CPU."""
+        return num_actors(self.workers)
 
     @property
     def folder(self) -> Path:

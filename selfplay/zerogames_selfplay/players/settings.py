@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from zerogames.errors import UserError
 from zerogames.runs.folder import default_folder
@@ -39,8 +40,9 @@ class SelfplaySettings:
     lanes: int = 0
     """Threads in this process (or in each worker), each with its own games and evaluator; 0: one
     per core (one in each worker)."""
-    workers: int = 0
-    """Ray actors that play; 0: play in this process."""
+    workers: int | Literal["auto"] = 0
+    """Ray actors that play; 0: play in this process; auto: one for each free CPU, also of nodes
+    that join later."""
     ray_address: str | None = None
     """Address of a Ray cluster; by default a local one is started for `--workers`."""
     openings: Path | None = None
@@ -60,9 +62,15 @@ class SelfplaySettings:
         check_numbers(
             self,
             positive=("games", "positions", "minutes"),
-            not_negative=("lanes", "workers", "sync_s"),
+            not_negative=("lanes", "sync_s"),
             one_or_more=("shard_positions",),
         )
+        check_workers(self.workers)
+
+    @property
+    def num_actors(self) -> int | None:
+        """Ray actors that play, at least one; None for one a free CPU."""
+        return num_actors(self.workers)
 
     @property
     def folder(self) -> Path:
@@ -81,6 +89,17 @@ class SelfplaySettings:
         """Share of the run that is done by its nearest limit, 0 to 1; None without limits."""
         pairs = ((elapsed_s, self.limit_s), (games, self.games), (positions, self.positions))
         return nearest_limit(*pairs)
+
+
+def check_workers(workers: int | str) -> None:
+    """Raise `UserError` for a number of workers that makes no sense."""
+    if isinstance(workers, int) and workers < 0:
+        raise UserError(f"--workers must be 0 or more, or auto, not {workers}")
+
+
+def num_actors(workers: int | Literal["auto"]) -> int | None:
+    """Ray actors that play once Ray is used; None for one a free CPU."""
+    return None if workers == "auto" else max(1, workers)
 
 
 def nearest_limit(*pairs: tuple[float, float | None]) -> float | None:

@@ -1,6 +1,7 @@
 """Joining a Ray cluster, or starting a local one."""
 
 import logging
+import os
 import tempfile
 from pathlib import Path
 from typing import Any, Self
@@ -10,19 +11,25 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from zerogames.errors import UserError
 from zerogames_selfplay.ray.local_cluster import LocalCluster
+from zerogames_selfplay.ray.preflight import Needs, check_address, check_nodes
 
 
 class RayConnection:
     """Ray for as long as it is open; a Ray that runs already is used and left running."""
 
-    def __init__(self, address: str | None, *, num_cpus: int) -> None:
-        """Join the cluster at `address`, or start a local one that may run `num_cpus` actors."""
+    def __init__(self, address: str | None, needs: Needs) -> None:
+        """Join the cluster at `address`, or start a local one that has what is needed.
+
+        Raises:
+            UserError: within 10 s for a cluster that cannot be used, before anything starts.
+        """
         self._is_ours = not ray.is_initialized()
         self._local: LocalCluster | None = None
         if self._is_ours:
             try:
                 if address is None:
-                    self._local = LocalCluster(num_cpus=num_cpus)
+                    workers = (os.cpu_count() or 1) if needs.workers is None else needs.workers
+                    self._local = LocalCluster(num_cpus=workers + needs.own_cpus)
                 else:
                     _join(address)
             except UserError:
@@ -32,6 +39,12 @@ class RayConnection:
                 where = f"Ray cluster '{address}'" if address else "starting Ray"
                 raise UserError(f"{where}: {reason}") from None
             _keep_off_the_screen()
+            if address is not None:
+                try:
+                    check_nodes(needs)
+                except BaseException:
+                    self.close()
+                    raise
 
     def close(self) -> None:
         """Leave the cluster; a local one ends."""
@@ -71,6 +84,9 @@ def own_resources() -> dict[str, float]:
 
 
 def _join(address: str) -> None:
+    check_address(address)
+    # What Ray says before it is told its level of logging.
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
     ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
 
 

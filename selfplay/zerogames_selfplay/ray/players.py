@@ -22,9 +22,14 @@ from zerogames_selfplay.players.outbox import Inbox
 from zerogames_selfplay.players.players import PlayersJob
 from zerogames_selfplay.players.seeds import derive_seed
 from zerogames_selfplay.ray.connection import RayConnection, own_node
+from zerogames_selfplay.ray.preflight import Needs
 from zerogames_selfplay.ray.selfplay_actor import SelfplayActor, WorkerFiles, WorkerReport
 from zerogames_selfplay.ray.supervised_actor import ActorDied, CallLost, SupervisedActor
 
+_MOST_WORKERS = 1 << 16
+"""Workers of a run whose nodes come and go, dead ones too."""
+_FOLLOW_S = 2.0
+"""Seconds between two looks at the nodes."""
 _ANSWER_S = 60.0
 """How long `pause` and `close` wait for a worker that does not answer; Ray finds a vanished node
 before that."""
@@ -50,15 +55,22 @@ class _RemoteWorker:
 class RayPlayers:
     """Workers as Ray actors: the `Players` of the owner's process."""
 
-    def __init__(self, job: PlayersJob) -> None:
+    def __init__(self, job: PlayersJob, *, reserved_cpus: int = 0) -> None:
+        """Start the workers.
+
+        Args:
+            job: What they play.
+            reserved_cpus: CPUs of the cluster that others of this run have.
+        """
         settings = job.settings
-        num_workers = max(1, settings.workers)
+        self._reserved_cpus = reserved_cpus
         self._job = dataclasses.replace(job, net=None)
         self._store = GameStore(job.folder, job.prefix, positions=settings.shard_positions)
         self._past = Counts()
         """Counts of actors that have ended, without games."""
         self._paused = False
-        self._connection = RayConnection(settings.ray_address, num_cpus=num_workers)
+        needs = Needs(game=settings.game, workers=settings.num_actors)
+        self._connection = RayConnection(settings.ray_address, needs)
         self._openings = settings.openings.read_bytes() if settings.openings else None
         self._files: Any = None
         self._send_net(job.net)
@@ -66,29 +78,55 @@ class RayPlayers:
         self._remote = remote(
             num_cpus=1, max_restarts=0, max_task_retries=0, concurrency_groups={"control": 1}
         )(SelfplayActor)
-        whole = PoolGames(num_games=settings.games, seed=job.seed)
-        self._workers = [
-            self._new_worker(index, whole, num_workers) for index in range(num_workers)
-        ]
+        self._workers: list[_RemoteWorker] = []
+        self._follow_at = 0.0
+        for _ in range(settings.num_actors or 0):
+            self._add_worker()
         self._run_all()
+
+    def _add_worker(self) -> None:
+        job, index, parts = self._job, len(self._workers), self._job.settings.num_actors
+        # Where their number changes, nobody knows how many games each will play: the run ends
+        # when there are enough.
+        num_games = job.settings.games if parts is not None else None
+        games = PoolGames(num_games=num_games, seed=job.seed)
+
+        def make(restarts: int) -> Any:
+            worker.inbox, worker.played = Inbox(), 0
+            games = dataclasses.replace(worker.games, seed=derive_seed(job.seed, restarts))
+            return self._remote.remote(job, games, self._files, own_node())
+
+        worker = _RemoteWorker(
+            actor=SupervisedActor(f"worker {index}", make),
+            games=split_games(games, index, parts or _MOST_WORKERS),
+        )
+        self._workers.append(worker)
+
+    def _follow_nodes(self) -> None:
+        """Let the number of workers follow the nodes that join and leave."""
+        now = time.monotonic()
+        if self._job.settings.num_actors is not None or now < self._follow_at:
+            return
+        self._follow_at = now + _FOLLOW_S
+        free: dict[str, float] = ray.available_resources()  # type: ignore[no-untyped-call]
+        total: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        active = [worker for worker in self._workers if not worker.done]
+        waiting = [worker for worker in active if worker.report is None]
+        most = max(1, int(total.get("CPU", 0)) - self._reserved_cpus)
+        for worker in waiting[: max(0, len(active) - most)]:
+            self._retire(worker)  # Its node has left.
+        more = min(int(free.get("CPU", 0)) - len(waiting), most - len(active))
+        for _ in range(more):
+            self._add_worker()
 
     def _send_net(self, net: Path | None) -> None:
         """Put the net where every node can get it; it travels once to each."""
         content = None if net is None else net.read_bytes()
         self._files = ray.put(WorkerFiles(net=content, openings=self._openings))
 
-    def _new_worker(self, index: int, whole: PoolGames, num_workers: int) -> _RemoteWorker:
-        def make(restarts: int) -> Any:
-            worker.inbox, worker.played = Inbox(), 0
-            games = dataclasses.replace(worker.games, seed=derive_seed(whole.seed, restarts))
-            return self._remote.remote(self._job, games, self._files, own_node())
-
-        actor = SupervisedActor(f"worker {index}", make)
-        worker = _RemoteWorker(actor=actor, games=split_games(whole, index, num_workers))
-        return worker
-
     def _run_all(self) -> None:
         """Let all workers run that neither do so nor are done; restart the dead."""
+        self._follow_nodes()
         for worker in self._workers:
             if not worker.done and worker.call is None and worker.actor.start():
                 worker.call = worker.actor.call("run", worker.inbox.received)
@@ -100,6 +138,8 @@ class RayPlayers:
     @property
     def running(self) -> bool:
         """False once every worker has played its games."""
+        if self._job.settings.num_actors is None:
+            return True
         return not all(worker.done for worker in self._workers)
 
     @property

@@ -40,6 +40,10 @@ class RayRater:
         self._actor = SupervisedActor("the rater", lambda restarts: remote.remote(settings))
         self._pending: Any = None
 
+    def start(self) -> None:
+        """Make the actor now."""
+        self._actor.start()
+
     @property
     def restarts(self) -> int:
         """How often it died and was replaced."""
