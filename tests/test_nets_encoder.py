@@ -164,7 +164,7 @@ def test_names_say_all_settings() -> None:
         ("mob_krb_2x32-enc_none_map_2x32", "are for encoders that read the input"),
         ("enc_none_2x32+x3", "only mob and cnx blocks expand, not enc"),
         ("mob_krb_2x32-enc_none_2x32+mish", "only res and enc blocks have the activation mish"),
-        ("enc_none_2x32+mlh4.4", "go with a value head 'tokens'"),
+        ("enc_none_2x32+gap+mlh4.4", "has no sizes of its own"),
         ("enc_none_256x4096", "more than 1,000,000,000 parameters"),
     ],
 )

@@ -21,7 +21,6 @@ from zerogames.nets.program_writer import ProgramWriter
 from zerogames.nets.spec import NO_PASS_LOGIT, NetSpec
 
 POLICY_CHANNELS = 32
-MOVES_LEFT_CHANNELS = 8
 MOVES_LEFT_HIDDEN = 128
 END_HIDDEN = 50
 
@@ -31,7 +30,7 @@ class PolicyHead(nn.Module):
 
     def __init__(self, spec: NetSpec, game: Game) -> None:
         super().__init__()
-        self.function = spec.activation
+        self.function: str = spec.activation
         self.activate = ACTIVATIONS[spec.activation]
         self.cells = prod(board(spec, game))
 
@@ -304,4 +303,5 @@ def make_moves_left(spec: NetSpec, cells: int) -> nn.Module | None:
         return TokensHead(spec, cells, 1, sizes=spec.moves_left_sizes)
     if kind.channels == 0:
         return PooledHead(spec, 1, hidden=MOVES_LEFT_HIDDEN)
-    return DenseHead(spec, cells, 1, channels=MOVES_LEFT_CHANNELS, hidden=MOVES_LEFT_HIDDEN)
+    channels, hidden = spec.moves_left_sizes
+    return DenseHead(spec, cells, 1, channels=channels, hidden=hidden)

@@ -158,8 +158,8 @@ def apply_options(spec: NetSpec, options: list[str], game: Game) -> NetSpec:
                 *("tokens<numbers>.<units>",),
             )
             raise unknown_name("net option", option, [*changes, *ends, *numbers, *game.encodings])
-    if spec.moves_left_sizes != NetSpec.moves_left_sizes and spec.value_head != "tokens":
-        raise UserError(f"net '{spec.name}': sizes of moves left go with a value head 'tokens'")
+    if spec.moves_left_sizes != NetSpec.moves_left_sizes and spec.value_head == "gap":
+        raise UserError(f"net '{spec.name}': the pooled moves-left head has no sizes of its own")
     return spec
 
 

@@ -192,7 +192,7 @@ class NetSpec:
     value_sizes: tuple[int, int] = (32, 128)
     """Of `tokens`: numbers for each square, and hidden units."""
     moves_left_sizes: tuple[int, int] = (8, 128)
-    """The same of moves left, with `tokens`."""
+    """The same of moves left, or channels and hidden units of its 1x1 convolution."""
     first_player_plane: int | None = None
     """The plane that is one when the first player is to move, if the value head predicts the second
     player's chances ("White won" in Go); the model turns them to the side to move."""

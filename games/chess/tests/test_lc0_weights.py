@@ -282,7 +282,7 @@ def test_other_architectures_are_refused_by_name(tmp_path: Path) -> None:
         (integer_field(3, 5), b"", "ONNX"),
         (b"", bytes_field(11, b""), "ONNX"),
         (integer_field(1, 3) + integer_field(3, 4), b"", "input format 'canonical'"),
-        (integer_field(3, 4) + integer_field(4, 3), b"", "policy 'attention'"),
+        (integer_field(3, 4) + integer_field(4, 3), b"", "no weights"),
         (integer_field(3, 4) + integer_field(5, 3), b"", "value 'param'"),
         (integer_field(3, 4) + integer_field(7, 9), b"", "activation 'unknown'"),
         (integer_field(3, 4), bytes_field(10, bytes_field(27, b"")), "attention net"),

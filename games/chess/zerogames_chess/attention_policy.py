@@ -1,15 +1,20 @@
 """Lc0's attention policy: a head of chess alone, for nets with the option `+attention`."""
 
+from typing import cast
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from zerogames.game import Game
+from zerogames.nets.blocks.enc import EncoderBlock, to_tokens
 from zerogames.nets.heads import ActionGather, PolicyHead
+from zerogames.nets.layers import ACTIVATIONS
 from zerogames.nets.program import Tensor as Value
 from zerogames.nets.program_writer import ProgramWriter
-from zerogames.nets.spec import NetSpec
+from zerogames.nets.spec import EncoderStage, NetSpec
+from zerogames_chess.attention_sizes import AttentionSizes
 
 SQUARES = 64
 SEVENTH, EIGHTH = slice(48, 56), slice(56, 64)
@@ -24,18 +29,38 @@ class AttentionPolicy(PolicyHead):
 
     def __init__(self, spec: NetSpec, game: Game) -> None:
         super().__init__(spec, game)
-        channels = spec.channels
-        self.embed = nn.Linear(channels, channels)
-        self.query = nn.Linear(channels, channels)
-        self.key = nn.Linear(channels, channels)
-        self.promotion = nn.Linear(channels, 4, bias=False)
+        sizes = self.sizes = AttentionSizes.of_spec(spec)
+        ffn: str = self.function
+        if sizes.is_selu:
+            ffn = self.function = "selu"
+            self.activate = ACTIVATIONS["selu"]
+        elif isinstance(spec.stages[-1], EncoderStage):
+            ffn = spec.stages[-1].function or ffn
+        self.embed = nn.Linear(spec.channels, sizes.embedding)
+        stage = EncoderStage(
+            block="enc",
+            blocks=sizes.encoders,
+            channels=sizes.embedding,
+            heads=sizes.heads,
+            width=sizes.width,
+            hidden=sizes.hidden,
+            function=ffn,
+        )
+        self.encoders = nn.Sequential(
+            *(EncoderBlock(stage, ffn, scale=1) for _ in range(sizes.encoders))
+        )
+        self.query = nn.Linear(sizes.embedding, sizes.queries)
+        self.key = nn.Linear(sizes.embedding, sizes.queries)
+        self.promotion = nn.Linear(sizes.queries, 4, bias=False)
         self.gather = ActionGather(spec, game, "attention")
 
     def forward(self, trunk: Tensor) -> Tensor:
         """Logits `[B, A]`."""
-        squares = self.activate(self.embed(trunk.flatten(2).transpose(1, 2)))  # [B, 64, C]
+        squares = self.activate(self.embed(to_tokens(trunk)))  # [B, 64, P]
+        for encoder in self.encoders:
+            squares = cast(EncoderBlock, encoder).transform(squares, (8, 8))
         query, key = self.query(squares), self.key(squares)
-        pairs = query @ key.transpose(1, 2) * trunk.shape[1] ** -0.5  # [B, 64, 64]
+        pairs = query @ key.transpose(1, 2) * self.sizes.queries**-0.5  # [B, 64, 64]
         # The knight's promotion is the plain move; the others differ from it by to-file.
         offsets = self.promotion(key[:, EIGHTH])  # [B, 8, 4]
         offsets = offsets[:, :, :3] + offsets[:, :, 3:]
@@ -53,8 +78,12 @@ class AttentionPolicy(PolicyHead):
 
         seventh, eighth, op = SEVENTH, EIGHTH, net.op
         squares = net.activate(net.dense(net.tokens(trunk), self.embed), self.function)
+        for encoder in self.encoders:
+            assert isinstance(encoder, EncoderBlock)
+            with net.within(encoder):
+                squares = encoder.token_layers(net, squares)
         query, key = net.dense(squares, self.query), net.dense(squares, self.key)
-        channels = trunk.shape[0]
+        channels = self.sizes.queries
         turned = op("Transpose", key, shape=(channels, SQUARES), perm=[0, 2, 1])
         pairs = op("MatMul", query, turned, shape=(SQUARES, SQUARES))
         scale = np.array(channels**-0.5, np.float32)

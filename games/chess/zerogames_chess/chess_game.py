@@ -26,6 +26,7 @@ from zerogames.nets.names import parse_net_name
 from zerogames.nets.published import PublishedTable
 from zerogames.nets.spec import NetSpec
 from zerogames_chess import _native
+from zerogames_chess.attention_sizes import ATTENTION_SIZES
 from zerogames_chess.patterns import PATTERNS
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Chess(BaseGame):
                 "conv": _policy_map(CONV_PLANES, _native.conv_policy_map()),
                 "attention": _policy_map(ATTENTION_PLANES, _native.attention_policy_map()),
             },
-            kinds=(PolicyKind(name="attention", load=_attention_policy),),
+            kinds=(PolicyKind(name="attention", load=_attention_policy, sizes=ATTENTION_SIZES),),
         )
 
     @property

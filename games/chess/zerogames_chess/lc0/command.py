@@ -12,12 +12,16 @@ from zerogames.errors import UserError
 
 @dataclass(frozen=True, kw_only=True)
 class ImportOptions:
-    """Read an SE-ResNet of Lc0 and write it as a `.safetensors` file."""
+    """Read a net of Lc0 and write it as a `.safetensors` file."""
 
     weights: tyro.conf.Positional[Path]
-    """A `.pb.gz` file: classical or convolutional policy, input format classic."""
+    """A `.pb.gz` file: a residual or attention net with the input format classic."""
     out: Path | None = None
     """The file to write; by default `<weights>.safetensors` in the working directory."""
+    policy_head: str = "vanilla"
+    """The policy that plays of an attention net: vanilla, optimistic, soft, opponent."""
+    value_head: str = "winner"
+    """The value that plays of an attention net: winner, q, st."""
     data_licence: str = ""
     """Licence of the data it was trained on, told in the file."""
 
@@ -26,20 +30,17 @@ def main(argv: Sequence[str]) -> int:
     """Run `zerogames import`."""
     options = read_options(ImportOptions, argv, "zerogames import")
     from zerogames.nets.file import save_net
-    from zerogames_chess.lc0.network import read_lc0
-    from zerogames_chess.lc0.transfer import from_lc0
+    from zerogames_chess.lc0.attention_net import ChosenHeads
+    from zerogames_chess.lc0.transfer import import_with_steps
 
-    net = read_lc0(options.weights)
-    try:
-        model = from_lc0(net)
-    except UserError as error:
-        raise UserError(f"{options.weights}: {error}") from None
+    heads = ChosenHeads(policy=options.policy_head, value=options.value_head)
+    model, steps = import_with_steps(options.weights, heads)
     out = options.out or _default_name(options.weights)
     if not out.parent.is_dir():
         raise UserError(f"{out.parent}: there is no such folder")
-    save_net(out, model, step=net.training_steps, data_licence=options.data_licence)
+    save_net(out, model, step=steps, data_licence=options.data_licence)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    print(f"{out}: {model.spec.name}, {parameters:,} parameters, step {net.training_steps}")
+    print(f"{out}: {model.spec.name}, {parameters:,} parameters, step {steps}")
     return 0
 
 

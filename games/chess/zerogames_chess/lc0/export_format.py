@@ -4,13 +4,9 @@ Residual nets become weights in Lc0's own form, for every backend. Lc0 has no fo
 (MobileNets, ConvNeXts, board-shaped kernels): they go in as ONNX, for its onnx backends.
 """
 
-import gzip
-from dataclasses import replace
-
 import onnx
 from onnx import helper
 
-from zerogames.atomic import write_bytes_atomically
 from zerogames.errors import UserError
 from zerogames.export.formats import ExportFormat
 from zerogames.export.names import INPUT_PLANES, OUTPUT_MOVES_LEFT, OUTPUT_POLICY, OUTPUT_WDL
@@ -18,8 +14,13 @@ from zerogames.export.onnx_format import make_checked_onnx
 from zerogames.export.parity import Parity, Tolerance, compare, torch_answers
 from zerogames.export.positions import random_positions
 from zerogames.export.request import ExportReport, ExportRequest
-from zerogames_chess.lc0.network import MAGIC, format_net, parse_net
-from zerogames_chess.lc0.transfer import DEFAULT_LICENCE, SUFFIXES, from_lc0, to_lc0
+from zerogames_chess.lc0.network import MAGIC, Frame, write_packed
+from zerogames_chess.lc0.transfer import (
+    DEFAULT_LICENCE,
+    SUFFIXES,
+    format_model,
+    message_to_model,
+)
 from zerogames_chess.lc0.wire import Message, bytes_field, fixed32_field, integer_field
 
 LINEAR16 = Tolerance(logits=0.01, probability=0.01)
@@ -45,8 +46,7 @@ def write(request: ExportRequest) -> ExportReport:
     except _NoWeightsForm as reason:
         content, parity = _onnx_inside(request)
         form = f"ONNX inside, {request.options.precision} ({reason})"
-    packed = gzip.compress(content, compresslevel=6, mtime=0)
-    write_bytes_atomically(request.out, packed if request.out.suffix == ".gz" else content)
+    write_packed(content, request.out)
     size = request.out.stat().st_size / 1e6
     return ExportReport(
         path=request.out, content=f"{spec.name}, {size:.1f} MB, {form}", parity=parity
@@ -59,15 +59,15 @@ class _NoWeightsForm(Exception):
 
 def _weights(request: ExportRequest) -> tuple[bytes, Parity]:
     try:
-        net = to_lc0(request.model)
+        frame = Frame(
+            licence=_licence(request), training_steps=request.info.step, min_version=(0, 0, 0)
+        )
+        content = format_model(request.model, frame)
     except UserError as error:
         raise _NoWeightsForm(str(error).partition(": ")[2].partition(";")[0]) from None
     if request.options.precision != "fp32":
         raise UserError("Lc0's weights have one precision; leave out --precision")
-    content = format_net(
-        replace(net, training_steps=request.info.step, licence=_licence(request)), "linear16"
-    )
-    read_back = from_lc0(parse_net(Message(content)))
+    read_back = message_to_model(Message(content))
     planes = random_positions(request.game, request.model.spec.encoding, request.options.positions)
     ours, right = torch_answers(read_back, planes), torch_answers(request.model, planes)
     return content, compare(ours, right).check(LINEAR16)

@@ -15,14 +15,27 @@ ENCODINGS: tuple[Encoding, ...] = get_args(Encoding)
 _MIN, _MAX, _PARAMS, _ENCODING = 1, 2, 3, 4
 
 
-def decode_layer(message: Message, default: int = 1) -> Floats:
-    """The numbers of a layer, in the order of the file; empty if it has none."""
-    raw = message.raw(_PARAMS)
+def count_numbers(message: Message, default: int = 1) -> int:
+    """How many numbers a layer has, before any is decoded."""
+    return len(message.raw(_PARAMS)) // _width(_encoding(message, default))
+
+
+def _encoding(message: Message, default: int) -> Encoding:
     number = message.integer(_ENCODING, default) or default
     if not 1 <= number <= len(ENCODINGS):
         raise UserError(f"unknown encoding {number} of a layer")
-    encoding = ENCODINGS[number - 1]
-    width = 4 if encoding == "float32" else 2
+    return ENCODINGS[number - 1]
+
+
+def _width(encoding: Encoding) -> int:
+    return 4 if encoding == "float32" else 2
+
+
+def decode_layer(message: Message, default: int = 1) -> Floats:
+    """The numbers of a layer, in the order of the file; empty if it has none."""
+    raw = message.raw(_PARAMS)
+    encoding = _encoding(message, default)
+    width = _width(encoding)
     if len(raw) % width:
         raise UserError(f"damaged: {len(raw)} bytes are not {encoding} numbers")
     if encoding == "linear16":

@@ -1,14 +1,14 @@
-"""The message `Net` of a weights file, as far as residual nets go."""
+"""The message `Net` of a weights file: its frame, and residual nets as arrays."""
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
-from zerogames.atomic import write_atomically
+from zerogames.atomic import write_bytes_atomically
 from zerogames.data.files import DataFile
 from zerogames.errors import UserError
 from zerogames_chess.lc0.layer import Encoding, Floats, decode_layer, encode_layer
@@ -46,6 +46,8 @@ _START = bytes([0x0D]) + MAGIC.to_bytes(4, "little")
 """The magic number as the first field, as every writer has it."""
 _MAX_BYTES = 1 << 31
 _FIRST_ATTENTION_FIELD = 17
+_ATTENTION_POLICY_FIELDS = (17, 18, 19, 20, 21, 22, 24)
+Parsed = TypeVar("Parsed")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,10 +93,15 @@ class Lc0Net:
     activation: str = "relu"
     stem: ConvBlock
     blocks: Sequence[Residual]
-    policy: DenseHead
-    """Classical: convolution, dense; `conv`: the last convolution and no dense layer."""
+    policy: DenseHead | None
+    """Classical: convolution, dense; `conv`: the last convolution and no dense layer; `attention`:
+    None."""
     policy1: ConvBlock | None = None
     """The first convolution of a `conv` policy."""
+    attention: bytes | memoryview = b""
+    """The weights' fields, among them those of an `attention` policy."""
+    default_encoding: int = 1
+    """Of the layers in `attention`."""
     value: DenseHead
     moves_left: DenseHead | None = None
     licence: str = ""
@@ -103,7 +110,12 @@ class Lc0Net:
 
 
 def read_lc0(path: str | Path) -> Lc0Net:
-    """Read a `.pb.gz` or `.pb` file; raise `UserError` that names what it cannot be read for."""
+    """Read a residual net; raise `UserError` that names what it cannot be read for."""
+    return read_message(path, parse_net)
+
+
+def read_message(path: str | Path, parse: Callable[[Message], Parsed]) -> Parsed:
+    """Read a `.pb.gz` or `.pb` file; a `UserError` of `parse` gets its name."""
     path = Path(path)
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a net file")
@@ -112,20 +124,25 @@ def read_lc0(path: str | Path) -> Lc0Net:
     file = DataFile(str(path), path.stat().st_size, lambda: path.open("rb"))
     data = file.read(_MAX_BYTES)
     try:
-        return parse_net(Message(data))
+        return parse(Message(data))
     except UserError as error:
         reason = error if data.startswith(_START) else "not an Lc0 weights file"
         raise UserError(f"{path}: {reason}") from None
 
 
-def parse_net(net: Message) -> Lc0Net:
-    """Read the message; raise `UserError` for other architectures and damage."""
+def check_frame(net: Message) -> None:
+    """Raise `UserError` unless the message holds the weights of a net."""
     if net.integer(1) != MAGIC:
         raise UserError("not an Lc0 weights file: its magic number is missing")
-    form = net.message(4)
-    network = form.message(2)
     if 11 in net:
         raise UserError("an ONNX model inside an Lc0 file is not a residual net; cannot be read")
+
+
+def parse_net(net: Message) -> Lc0Net:
+    """Read a residual net; raise `UserError` for other architectures and damage."""
+    check_frame(net)
+    form = net.message(4)
+    network = form.message(2)
     body = network.integer(3, 3)
     heads_given = body not in (1, 2)
     if body not in (1, 2, 3, 4):
@@ -137,10 +154,12 @@ def parse_net(net: Message) -> Lc0Net:
     value = VALUES.get(network.integer(5, 1) if heads_given else 1, "unknown")
     activation = ACTIVATIONS.get(network.integer(7), "unknown")
     for kind, name in (("policy", policy), ("value", value), ("activation", activation)):
-        if name in ("attention", "param", "unknown"):
+        if name in ("param", "unknown"):
             raise UserError(f"{kind} '{name}' is not supported")
     weights = net.message(10)
-    extra = [number for number in weights.numbers() if number >= _FIRST_ATTENTION_FIELD]
+    is_attention = policy == "attention"
+    known = _ATTENTION_POLICY_FIELDS if is_attention else ()
+    extra = [n for n in weights.numbers() if n >= _FIRST_ATTENTION_FIELD and n not in known]
     if extra:
         raise UserError(f"weights field {extra[0]} belongs to an attention net")
     default = form.integer(1, 1) or 1
@@ -149,16 +168,21 @@ def parse_net(net: Message) -> Lc0Net:
         return [decode_layer(weights.message(number), default) for number in numbers]
 
     version = net.message(3)
+    stem, blocks = read_tower(weights, default)
     return Lc0Net(
         policy_kind=policy,
         value_kind=value,
         activation=activation,
-        stem=_conv(weights.message(1), default),
-        blocks=[_residual(block, default) for block in weights.messages(2)],
-        policy=DenseHead(
+        stem=stem,
+        blocks=blocks,
+        policy=None
+        if is_attention
+        else DenseHead(
             conv=_conv(weights.message(3), default),
             dense=layers((4, 5)) if policy == "classical" else (),
         ),
+        attention=net.raw(10) if is_attention else b"",
+        default_encoding=default,
         policy1=_conv(weights.message(11), default) if policy == "conv" else None,
         value=DenseHead(conv=_conv(weights.message(6), default), dense=layers((7, 8, 9, 10))),
         moves_left=DenseHead(
@@ -170,6 +194,12 @@ def parse_net(net: Message) -> Lc0Net:
         training_steps=net.message(5).integer(1),
         min_version=(version.integer(1), version.integer(2), version.integer(3)),
     )
+
+
+def read_tower(weights: Message, default: int) -> tuple[ConvBlock, Sequence[Residual]]:
+    """The input block and the residual blocks."""
+    blocks = [_residual(block, default) for block in weights.messages(2)]
+    return _conv(weights.message(1), default), blocks
 
 
 def _conv(block: Message, default: int) -> ConvBlock:
@@ -208,12 +238,38 @@ def _residual(block: Message, default: int) -> Residual:
 
 def write_lc0(net: Lc0Net, path: str | Path, *, encoding: Encoding = "linear16") -> None:
     """Write a `.pb.gz` file, atomically."""
-    packed = gzip.compress(format_net(net, encoding), compresslevel=6, mtime=0)
-    write_atomically(Path(path), lambda aside: _write(aside, packed))
+    write_packed(format_net(net, encoding), path)
 
 
-def _write(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
+def write_packed(content: bytes, path: str | Path) -> None:
+    """Write a message to a `.pb.gz` or `.pb` file, atomically."""
+    packed = str(path).endswith(".gz")
+    data = gzip.compress(content, compresslevel=6, mtime=0) if packed else content
+    write_bytes_atomically(Path(path), data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """What a file says of itself around the weights."""
+
+    licence: str
+    training_steps: int
+    min_version: tuple[int, int, int]
+    """Of the engine."""
+
+    def format(self, network: bytes, weights: bytes) -> bytes:
+        """The message, not yet packed."""
+        version = b"".join(integer_field(i + 1, part) for i, part in enumerate(self.min_version))
+        return b"".join(
+            (
+                fixed32_field(1, MAGIC),
+                bytes_field(2, self.licence.encode()),
+                bytes_field(3, version),
+                bytes_field(4, integer_field(1, 1) + bytes_field(2, network)),
+                bytes_field(5, integer_field(1, self.training_steps)),
+                bytes_field(10, weights),
+            )
+        )
 
 
 def format_net(net: Lc0Net, encoding: Encoding) -> bytes:
@@ -222,9 +278,9 @@ def format_net(net: Lc0Net, encoding: Encoding) -> bytes:
     def number_of(names: dict[int, str], name: str) -> int:
         return next(number for number, known in names.items() if known == name)
 
-    mish = net.activation == "mish"
-    version = max(net.min_version, (0, 29, 0) if mish else (0, 21, 0))
-    has_excitation = any(block.excitation for block in net.blocks)
+    mish, is_attention = net.activation == "mish", net.policy_kind == "attention"
+    version = max(net.min_version, (0, 29, 0) if mish or is_attention else (0, 21, 0))
+    has_excitation = is_attention or any(block.excitation for block in net.blocks)
     network = (
         integer_field(1, 1)
         + integer_field(2, 2 if net.value_kind == "wdl" else 1)
@@ -234,16 +290,8 @@ def format_net(net: Lc0Net, encoding: Encoding) -> bytes:
         + integer_field(6, int(net.moves_left is not None))
         + (integer_field(7, 1) if mish else b"")
     )
-    return b"".join(
-        (
-            fixed32_field(1, MAGIC),
-            bytes_field(2, net.licence.encode()),
-            bytes_field(3, b"".join(integer_field(i + 1, v) for i, v in enumerate(version))),
-            bytes_field(4, integer_field(1, 1) + bytes_field(2, network)),
-            bytes_field(5, integer_field(1, net.training_steps)),
-            bytes_field(10, _format_weights(net, encoding)),
-        )
-    )
+    frame = Frame(licence=net.licence, training_steps=net.training_steps, min_version=version)
+    return frame.format(network, _format_weights(net, encoding))
 
 
 def _format_weights(net: Lc0Net, encoding: Encoding) -> bytes:
@@ -274,7 +322,9 @@ def _format_weights(net: Lc0Net, encoding: Encoding) -> bytes:
         parts.append(bytes_field(2, data))
     if net.policy1 is not None:
         parts.append(conv(11, net.policy1))
-    parts += [conv(3, net.policy.conv), head(4, net.policy.dense)]
+    if net.policy is not None:
+        parts += [conv(3, net.policy.conv), head(4, net.policy.dense)]
+    parts.append(bytes(net.attention))
     parts += [conv(6, net.value.conv), head(7, net.value.dense)]
     if net.moves_left is not None:
         parts += [conv(12, net.moves_left.conv), head(13, net.moves_left.dense)]
