@@ -28,6 +28,9 @@ namespace zerogames {
 
 namespace nb = nanobind;
 
+// In a module of several translation units one loads NumPy's interface for all; the others define
+// NO_IMPORT_ARRAY, as NumPy's documentation has it.
+#ifndef NO_IMPORT_ARRAY
 /// Call first in every module: loads NumPy's C interface and maps Error to zerogames.UserError, a
 /// value of the wrong type to TypeError.
 inline void init_bindings() {
@@ -46,6 +49,7 @@ inline void init_bindings() {
     }
   });
 }
+#endif
 
 namespace detail {
 

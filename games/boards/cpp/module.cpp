@@ -1,0 +1,8 @@
+#define ZEROGAMES_BOARDS_MAIN
+#include "binding.hpp"
+
+NB_MODULE(ZEROGAMES_MODULE, m) {
+  zerogames::init_bindings();
+  zerogames::boards::bind_breakthrough(m);
+  zerogames::boards::bind_hex(m);
+}
