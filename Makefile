@@ -12,11 +12,15 @@ PYTEST_ARGS ?=
 GAME ?= chess
 ARGS ?=
 
-.PHONY: selfplay setup build test test-slow quick test-native fuzz fuzz-engines lint format bench wheel clean
+.PHONY: web selfplay setup build test test-slow quick test-native fuzz fuzz-engines lint format bench wheel clean
 
 # make selfplay GAME=go:size=9 ARGS="--minutes 5"
 selfplay: $(STAMP)
 	$(BIN)/zerogames selfplay --game $(GAME) $(ARGS)
+
+# make web GAME=go:size=9
+web: $(STAMP)
+	$(BIN)/zerogames web --game $(GAME) $(ARGS)
 
 setup: $(STAMP)
 

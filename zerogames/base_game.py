@@ -26,6 +26,11 @@ class BaseGame:
         return format_identity(self.name, self.options)
 
     @property
+    def sides(self) -> tuple[str, str]:
+        """The players as their order names them."""
+        return "the first player", "the second player"
+
+    @property
     def patterns(self) -> Mapping[str, Pattern]:
         """None of its own: full squares and random patterns only."""
         return {}

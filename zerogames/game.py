@@ -252,6 +252,10 @@ class Game(Protocol):
     def spec(self) -> GameSpec:
         """Name, sizes and limits."""
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The names of the players, such as White and Black."""
+
     def initial_state(self) -> State:
         """The position games start from."""
 

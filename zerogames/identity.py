@@ -1,7 +1,9 @@
 """The one string that names a game everywhere: `chess`, `go:size=9,komi=7`."""
 
 import dataclasses
+import inspect
 import typing
+from dataclasses import dataclass
 from typing import Any
 
 from zerogames.errors import UserError, unknown_name
@@ -83,3 +85,44 @@ def format_value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One option of a game, for people to read."""
+
+    name: str
+    default: str
+    choices: tuple[str, ...]
+    """All values there are; empty where any of the kind is taken."""
+    kind: str
+    """The name of the type, e.g. `int`."""
+    meaning: str
+
+
+def describe_options(options: type[Any]) -> list[Option]:
+    """Describe the options that a plugin's dataclass defines."""
+    hints = typing.get_type_hints(options)
+    found = []
+    for field in dataclasses.fields(options):
+        hint = hints[field.name]
+        choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+        found.append(
+            Option(
+                name=field.name.replace("_", "-"),
+                default=format_value(field.default),
+                choices=tuple(map(format_value, choices)),
+                kind=getattr(hint, "__name__", str(hint)),
+                meaning=_field_meaning(options, field.name),
+            )
+        )
+    return found
+
+
+def _field_meaning(options: type, name: str) -> str:
+    """The docstring below a dataclass field, as written in the source."""
+    lines = inspect.getsource(options).splitlines()
+    for index, line in enumerate(lines[:-1]):
+        if line.strip().startswith(f"{name}:") and '"""' in lines[index + 1]:
+            return lines[index + 1].strip().strip('"').rstrip(".")
+    return "no description"

@@ -183,7 +183,9 @@ class BoardPicture:
             f'width="{width}" height="{height}" font-family="DejaVu Sans, sans-serif">',
             f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         ]
-        edge = "" if self.crossings else ' stroke="#7a6a45" stroke-width="0.5"'
+        edge = ' shape-rendering="crispEdges"'  # No seams between the cells.
+        if not self.crossings:
+            edge = ' stroke="#7a6a45" stroke-width="0.5"'
         for x, y, fill in self._cells():
             out.append(
                 f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" fill="{fill}"{edge}/>'

@@ -1,9 +1,6 @@
 """List the installed games, or show one: `zerogames games go:size=9`."""
 
-import dataclasses
-import inspect
-import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import tyro
@@ -13,7 +10,7 @@ from rich.table import Table
 from zerogames.arguments import read_options
 from zerogames.data.formats import get_game_data
 from zerogames.game import Game, GamePlugin
-from zerogames.identity import format_value, split_identity
+from zerogames.identity import describe_options, split_identity
 from zerogames.registry import game_names, get_game, get_plugin, plugin_package
 
 COMMON_KERNELS = ("3x3", "5x5", "rng")
@@ -53,7 +50,8 @@ def _table(names: Sequence[str], *, members: bool) -> Table:
         table.add_column(heading, overflow="fold")
     for name in names:
         plugin = get_plugin(name)
-        rows = {name: ", ".join(f"{name}={default}" for name, default, _ in _options(plugin))}
+        own = describe_options(plugin.options)
+        rows = {name: ", ".join(f"{option.name}={option.default}" for option in own)}
         if members and plugin.members is not None:
             rows = dict(plugin.members())
         for identity, options in rows.items():
@@ -77,8 +75,11 @@ def _add_row(table: Table, identity: str, options: str, plugin: GamePlugin) -> N
 def _show(console: Console, game: Game, plugin: GamePlugin) -> None:
     spec = game.spec
     table = Table(title=spec.identity, show_header=False, title_style="bold")
-    for name, default, meaning in _options(plugin):
-        table.add_row(f"option {name}", f"{meaning} (default {default})")
+    for option in describe_options(plugin.options):
+        values = "|".join(option.choices) or option.kind
+        table.add_row(
+            f"option {option.name}", f"{values}: {option.meaning} (default {option.default})"
+        )
     table.add_row("actions", str(spec.action_size))
     for encoding in game.encodings.values():
         choices = "".join(
@@ -101,24 +102,3 @@ def _show(console: Console, game: Game, plugin: GamePlugin) -> None:
     state = game.initial_state()
     console.print(f"start: {game.format_state(state)}", highlight=False, soft_wrap=True)
     print(game.render(state).ansi(colour=console.is_terminal))
-
-
-def _options(plugin: GamePlugin) -> Iterator[tuple[str, str, str]]:
-    """Name, default and meaning of each option."""
-    hints = typing.get_type_hints(plugin.options)
-    for field in dataclasses.fields(plugin.options):
-        hint = hints[field.name]
-        literal = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
-        choices = "|".join(map(str, literal)) if literal else getattr(hint, "__name__", str(hint))
-        name = field.name.replace("_", "-")
-        meaning = f"{choices}: {_field_meaning(plugin.options, field.name)}"
-        yield name, format_value(field.default), meaning
-
-
-def _field_meaning(options: type, name: str) -> str:
-    """The docstring below a dataclass field, as written in the source."""
-    lines = inspect.getsource(options).splitlines()
-    for index, line in enumerate(lines[:-1]):
-        if line.strip().startswith(f"{name}:") and '"""' in lines[index + 1]:
-            return lines[index + 1].strip().strip('"').rstrip(".")
-    return "no description"

@@ -25,7 +25,7 @@ from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.nets.foreign import OWN_SUFFIX, net_suffixes, resolve_net
 from zerogames.nets.net_info import NetInfo, read_net_info
-from zerogames.registry import get_game
+from zerogames.registry import get_game, plugin_package
 from zerogames.runs.folder import NET_NAME
 
 if TYPE_CHECKING:
@@ -166,14 +166,23 @@ def newest_run_net(game: Game, *, runs: Path = RUNS) -> Path | None:
 
 def shipped_net(game: Game) -> Path | None:
     """Return the packaged net made for this game, or for other options that it fits."""
-    package = type(game).__module__.partition(".")[0]
-    folder = Path(str(importlib.resources.files(package) / "nets"))
-    nets = sorted(folder.glob("*.safetensors"))
+    nets = _packaged_nets(type(game).__module__)
     for fit in ("exactly", "in shape"):
         for net in nets:
             if _fit(net, game) == fit:
                 return net
     return None
+
+
+def shipped_identities(name: str) -> list[str]:
+    """Return the games of the plugin called `name` for which its package has nets."""
+    found = [read_net_info(net).game for net in _packaged_nets(plugin_package(name)[1])]
+    return [identity for identity in found if identity.partition(":")[0] == name]
+
+
+def _packaged_nets(module: str) -> list[Path]:
+    folder = Path(str(importlib.resources.files(module.partition(".")[0]) / "nets"))
+    return sorted(folder.glob("*.safetensors"))
 
 
 def _fit(net: Path, game: Game) -> str:

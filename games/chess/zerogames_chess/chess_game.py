@@ -180,6 +180,11 @@ class Chess(BaseGame):
         """The move as UCI; castling is e1g1, in Chess960 king takes rook."""
         return _native_state(state).uci(action)
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The colours, the first player's first."""
+        return "White", "Black"
+
     def notation(self, state: State, action: int) -> str:
         """The move as SAN, such as `Nf3`."""
         import chess

@@ -79,6 +79,11 @@ class Connect4(BaseGame):
         """Exhaustive search; see `Connect4Solver` for what it costs."""
         return Connect4Solver()
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The colours, the first player's first."""
+        return "Red", "Yellow"
+
     def render(self, state: State, *, last_action: int | None = None) -> BoardPicture:
         """A blue board with red (first player) and yellow stones."""
         planes = state.observe("stones")

@@ -88,6 +88,11 @@ class Othello(BaseGame):
             return "pass"
         return f"{chr(ord('a') + action % self.size)}{action // self.size + 1}"
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The colours, the first player's first."""
+        return "Black", "White"
+
     def render(self, state: State, *, last_action: int | None = None) -> BoardPicture:
         """A green board, rank 1 on top, with the count of discs."""
         planes = state.observe("stones")

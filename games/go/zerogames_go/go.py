@@ -264,6 +264,11 @@ class Go(BaseGame):
         """`[size, size]`, row 0 at the bottom: +1 Black's area, -1 White's, 0 nobody's."""
         return _go_state(state).ownership()
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The colours, the first player's first."""
+        return "Black", "White"
+
     def render(self, state: State, *, last_action: int | None = None) -> BoardPicture:
         """A wooden board with row 1 at the bottom; the caption tells turn or result."""
         stones = _go_state(state).board()[::-1]

@@ -168,6 +168,11 @@ class Shogi(BaseGame):
         """The move as USI."""
         return native_state(state).usi(action)
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The colours, the first player's first."""
+        return "Black", "White"
+
     def render(self, state: State, *, last_action: int | None = None) -> "ShogiPicture":
         """The board from Black's side with both hands, the last move's target marked."""
         from zerogames_shogi.picture import ShogiPicture
