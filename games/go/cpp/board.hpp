@@ -107,6 +107,16 @@ class Board {
     return effect;
   }
 
+  /// Whether a stone on the empty `point` would not be suicide.
+  bool stays(Point point, Colour player) const {
+    for (const Point next : neighbours(point)) {
+      const Colour there = colour(next);
+      if (there == kEmpty) return true;
+      if (there != kEdge && in_atari(links_[next].head) == (there != player)) return true;
+    }
+    return false;
+  }
+
   /// The points where a player may put a stone, by the board alone.
   struct Moves {
     Points plain;     ///< the new chain lives and nothing is captured

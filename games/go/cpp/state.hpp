@@ -67,6 +67,8 @@ class State {
   bool is_over() const { return passes_ >= 2 || plies() >= rules_.max_plies; }
 
   void legal_actions(std::vector<Action>& actions) const;
+  /// The legal actions but the pass, before the end.
+  Points legal_points() const;
   bool is_legal(Action action) const {
     if (is_over()) return false;
     if (action == board_.area()) return true;
@@ -331,14 +333,32 @@ inline Action* write_points(const Points& points, Action* out) {
   return out;
 }
 
+inline Points State::legal_points() const {
+  // A stone beside an empty point lives, and is new to the board unless one has stood there before:
+  // most points need no look at chains.
+  const Points empty = board_.empty();
+  const Points& vacated = vacated_[to_play_];
+  const Points open = board_.geometry().around(empty) & empty;
+  Points legal = open - vacated;
+  if (plies() == 0) legal = legal - banned_at_start_;
+  // Where every board is new, a stone that dies alone leaves the one that there was.
+  const bool may_die_alone = rules_.ko != Ko::kPositional;
+  const Points own = may_die_alone ? empty : board_.geometry().around(board_.stones(to_play_));
+  (empty - legal).for_each([&](Point point) {
+    const Board::Effect effect = vacated.test(point)
+                                     ? board_.effect(point, to_play_)
+                                     : Board::Effect{.lives = board_.stays(point, to_play_)};
+    if (effect.suicide() && !(rules_.suicide && own.test(point))) return;
+    if (!is_banned(point, effect)) legal.set(point);
+  });
+  return legal;
+}
+
 inline void State::legal_actions(std::vector<Action>& actions) const {
   actions.clear();
   if (is_over()) return;
-  Board::Moves moves = board_.moves(to_play_);
-  if (!rules_.suicide) moves.suicides = {};
-  remove_banned(moves);
   actions.resize(board_.area() + 9);
-  Action* end = write_points(moves.plain | moves.captures | moves.suicides, actions.data());
+  Action* end = write_points(legal_points(), actions.data());
   *end++ = board_.area();
   actions.resize(end - actions.data());
 }

@@ -405,3 +405,26 @@ def test_keys_tell_positions_apart() -> None:
     bare = game.parse_state(game.format_state(taken).replace("XK[bc]", ""))
     free = game.parse_state(game.format_state(taken))
     assert bare.observation_key != free.observation_key  # the ko is banned in one only
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "size=5",
+        "size=6,ko=simple",
+        "size=6,ko=situational",
+        "size=5,suicide=false",
+        "size=9",
+        "size=12",
+        "size=20",
+    ],
+)
+def test_legal_actions_are_all_that_are_legal(options: str) -> None:
+    """The list looks at few chains, each action at all around it."""
+    game, rng = zerogames.get_game(f"go:{options}"), np.random.default_rng(7)
+    for _ in range(1 if game.spec.action_size > 100 else 8):
+        state = game.initial_state()
+        while state.result is None:
+            legal = state.legal_actions().tolist()
+            assert legal == [a for a in range(game.spec.action_size) if state.is_legal(a)]
+            state = state.play(int(rng.choice(legal)))

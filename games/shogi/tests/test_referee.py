@@ -1,23 +1,26 @@
 """Random games beside another program's rules: legal moves, checks and ends."""
 
 import random
+import re
 from collections import Counter
 
 import pytest
+from zerogames_shogi.shogi_game import HANDICAPS, start_sfen
 
-from zerogames import get_game
+from zerogames import UserError, get_game
 
 cshogi = pytest.importorskip("cshogi", reason="cshogi is not installed")
 
 GAME = get_game("shogi:entering-king=none")
 
 
-def compare_games(num_games: int, seed: int) -> Counter[str]:
+def compare_games(num_games: int, seed: int, start: str = "") -> Counter[str]:
     """Play random games with both; return the reasons of the ends."""
     chance = random.Random(seed)
     reasons: Counter[str] = Counter()
     for _ in range(num_games):
-        board, state = cshogi.Board(), GAME.initial_state()
+        board = cshogi.Board(start) if start else cshogi.Board()
+        state = GAME.parse_state(start) if start else GAME.initial_state()
         seen: list[tuple[str, bool]] = []
         while True:
             place = " ".join(board.sfen().split()[:3])
@@ -66,6 +69,51 @@ def check_end(state, board, seen: list[tuple[str, bool]], theirs: list[str]) -> 
 
 def test_fifty_random_games():
     assert compare_games(50, seed=1)["checkmate"] > 10
+
+
+@pytest.mark.parametrize("handicap", [name for name in HANDICAPS if name != "none"])
+def test_handicap_games(handicap):
+    assert compare_games(3, seed=3, start=start_sfen(handicap)).total() == 3
+
+
+def test_kings_enter_as_the_referee_declares():
+    """Kings in the promotion zone, with about as many pieces and points as the rule asks for."""
+    chance, declared = random.Random(4), Counter[tuple[str, bool]]()
+    rules = get_game("shogi")
+    while declared.total() < 400:
+        side = chance.choice("bw")
+        sfen = entering_position(chance, side)
+        try:
+            state = rules.parse_state(sfen)
+        except UserError:
+            continue  # the other king would be in check
+        theirs = bool(cshogi.Board(sfen).is_nyugyoku())
+        assert (state.end_reason == "entering king") == theirs, sfen
+        declared[side, theirs] += 1
+    assert min(declared.values()) > 20, declared
+    assert len(declared) == 4
+
+
+def entering_position(chance: random.Random, side: str) -> str:
+    """A king of `side` among its pieces in the zone, the other pieces shared out in hands."""
+    zone = [(row, file) for row in range(3) for file in range(9)]
+    chance.shuffle(zone)
+    pool = [*"RRBB", *"GSNL" * 4, *"P" * 18]
+    chance.shuffle(pool)
+    count = chance.randrange(9, 12)
+    board = {zone.pop(): "K", (chance.randrange(4, 9), chance.randrange(9)): "k"}
+    for piece in pool[:count]:
+        # Promoted, so that no pawn doubles and none is stuck.
+        board[zone.pop()] = f"+{piece}" if piece in "PLN" else piece
+    hands = Counter(piece if chance.random() < 0.5 else piece.lower() for piece in pool[count:])
+    rows = [[board.get((row, file), "1") for file in range(9)] for row in range(9)]
+    held = "".join(f"{number}{piece}" for piece, number in hands.items())
+    text = "/".join("".join(row) for row in rows)
+    if side == "w":  # the same from the other side
+        text = "/".join("".join(reversed(row)) for row in reversed(rows)).swapcase()
+        held = held.swapcase()
+    place = re.sub("1+", lambda ones: str(len(ones[0])), text)
+    return f"{place} {side} {re.sub('(?<![0-9])1(?=[A-Za-z])', '', held) or '-'} 1"
 
 
 @pytest.mark.slow
