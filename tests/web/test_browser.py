@@ -254,3 +254,31 @@ def test_the_page_fits_a_narrow_screen(browser, served: Served) -> None:  # type
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         page.locator('[data-name="4"]').first.tap()
         page.wait_for_selector(".moves >> text=4")
+
+
+def test_a_pasted_game_is_analysed_with_a_variation_and_a_review(page, served: Served) -> None:  # type: ignore[no-untyped-def]
+    page.goto(served.address + "#analyse")
+    page.wait_for_selector(".cell.open")
+    page.wait_for_selector(".bar rect")
+    page.locator(".tree").wait_for()
+    page.get_by_label("Game", exact=True).last.select_option("connect4")
+    page.fill("textarea", "4 4 5 5 6 1 7")
+    page.get_by_role("button", name="Open").click()
+    page.wait_for_function("() => document.querySelectorAll('.tree .move').length === 7")
+    page.locator(".tree .move").nth(4).click()
+    page.wait_for_function("() => document.querySelectorAll('.lines tr').length > 2")
+    assert page.locator(".mark").count() >= 1
+    point(page, "3")  # yellow stops the three in a row: a variation
+    page.wait_for_function("() => document.querySelectorAll('.tree .move').length === 8")
+    assert "(" in page.locator(".tree").inner_text()
+    page.keyboard.press("ArrowLeft")
+    page.get_by_text("Review the game").click()
+    page.wait_for_selector(".tree .worst")
+    assert page.locator(".chart .worst").count() >= 1
+
+
+def test_a_game_is_handed_from_play_to_analysis(page, served: Served) -> None:  # type: ignore[no-untyped-def]
+    two_persons(page, served, game="connect4", actions=[3, 2])
+    page.wait_for_selector(".moves >> text=3")
+    page.get_by_role("button", name="Analyse").click()
+    page.wait_for_function("() => document.querySelectorAll('.tree .move').length === 2")

@@ -92,13 +92,14 @@ class NetAdviser(Adviser):
 
     def __init__(self, name: str, engine: NetEngine, *, nodes: int, seed: int = 0) -> None:
         super().__init__(name, nodes, seed=seed)
-        self._engine = engine
+        self.engine = engine
+        """The net and its search, for callers that want to see more than advice."""
 
     def think(
         self, start: State, actions: Sequence[int], *, stop: threading.Event | None = None
     ) -> Advice:
         """Search with `nodes`."""
-        engine = self._engine
+        engine = self.engine
         engine.set_position(start, actions)
         if engine.search.simulations >= self.nodes:
             # A hint or a higher level has searched more: that must not make this level stronger.

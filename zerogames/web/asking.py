@@ -1,8 +1,11 @@
 """Questions of the page and how they are answered: checked, in a thread, given up with the page."""
 
 import asyncio
+import json
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from threading import Event
@@ -11,7 +14,7 @@ from typing import Any, TypeVar
 import anyio
 import pydantic
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from zerogames.engine.fallback import one_line
@@ -19,7 +22,9 @@ from zerogames.errors import UserError, first_problem
 from zerogames.web.guard import TooLarge
 
 MOST_THREADS = 12
-"""Requests that are worked on at once."""
+"""Requests that are worked on at once; as many streams of events are served beside them."""
+MOST_EVENTS = 64
+"""Events that wait for a slow page."""
 
 _Answer = TypeVar("_Answer")
 
@@ -36,6 +41,103 @@ class Asked:
 
 Routes = Mapping[str, Asked]
 """By path."""
+
+
+class Outbox:
+    """Events on their way from a thread to one page; bounded, whatever the page does."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, stop: Event) -> None:
+        self.stop = stop
+        """Set when nobody reads any more."""
+        self._loop = loop
+        self._events: deque[Callable[[], Mapping[str, object]]] = deque()
+        self._filled = asyncio.Event()
+        self._ended = False
+
+    def replace(self, event: Callable[[], Mapping[str, object]]) -> None:
+        """Send an event that makes those which still wait superfluous.
+
+        It is written when it is sent, by the reader: a slow page costs the sender nothing.
+        """
+        self._events.clear()
+        self._append(event)
+
+    def send(self, event: Mapping[str, object]) -> None:
+        """Send an event that must arrive; waits while the page is slow."""
+        while len(self._events) >= MOST_EVENTS and not self.stop.is_set():
+            time.sleep(0.02)
+        self._append(lambda: event)
+
+    def end(self) -> None:
+        """Tell the reader that nothing follows."""
+        self._ended = True
+        self._loop.call_soon_threadsafe(self._filled.set)
+
+    def _append(self, event: Callable[[], Mapping[str, object]]) -> None:
+        if not self.stop.is_set():
+            self._events.append(event)
+            self._loop.call_soon_threadsafe(self._filled.set)
+
+    async def lines(self) -> AsyncIterator[str]:
+        """Yield the events as lines of `text/event-stream`."""
+        while True:
+            await self._filled.wait()
+            self._filled.clear()
+            while self._events:
+                yield f"data: {json.dumps(self._events.popleft()())}\n\n"
+            if self._ended:
+                return
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """One kind of question that is answered by events."""
+
+    kind: type[Any]
+    answer: Callable[[Any, Outbox], None]
+    """Answers it in a thread."""
+
+
+def make_stream_route(path: str, asked: Streamed) -> Route:
+    """Make the route of a question that is answered by server-sent events."""
+
+    async def respond(request: Request) -> Response:
+        try:
+            question = await read_question(request, asked.kind)
+        except UserError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        outbox = Outbox(asyncio.get_running_loop(), Event())
+
+        def work() -> None:
+            try:
+                asked.answer(question, outbox)
+            except UserError as error:
+                outbox.send({"error": str(error)})
+            except Exception as error:
+                print(f"error: {path}: {one_line(error)}", file=sys.stderr)
+                outbox.send({"error": f"the server failed: {one_line(error)}"})
+            finally:
+                outbox.end()
+
+        async def stream() -> AsyncIterator[str]:
+            worker = asyncio.create_task(
+                anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=_streams())
+            )
+            try:
+                async for line in outbox.lines():
+                    yield line
+            finally:
+                outbox.stop.set()
+                worker.cancel()
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+    return Route(path, respond, methods=["POST"])
+
+
+@cache
+def _streams() -> anyio.CapacityLimiter:
+    return anyio.CapacityLimiter(MOST_THREADS)
 
 
 def make_route(path: str, asked: Asked) -> Route:

@@ -2,11 +2,10 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from zerogames.engine import EngineSettings, NetEngine
 from zerogames.errors import UserError
@@ -18,14 +17,12 @@ from zerogames.registry import plugin_of
 from zerogames.runs.net_source import NEWEST, SHIPPED, default_net, find_net
 from zerogames.search.settings import search_preset
 
-KEPT_ENGINES = 3
+KEPT_ENGINES = 4
 """Engines with a net in memory; the one used longest ago is closed first."""
 MOST_WAITING = 8
 """Requests that may wait for one engine."""
 WITHOUT_NET = "mcts"
 _CACHE_MEBIBYTES = 64
-
-_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class Opponents:
     threads: int = 1
     precision: str = "fp32"
     seed: int = 0
-    _seats: OrderedDict[tuple[str, str], _Seat] = field(default_factory=OrderedDict)
+    _seats: OrderedDict[tuple[str, str, str], _Seat] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, game: Game) -> list[Opponent]:
@@ -72,9 +69,14 @@ class Opponents:
         return [*found, Opponent(WITHOUT_NET, "search without a net")]
 
     @contextmanager
-    def seat(self, game: Game, key: str, stop: threading.Event) -> Iterator[Adviser]:
-        """Lend the adviser of one opponent; raise `UserError` if too many wait for it already."""
-        seat = self._find(game, key)
+    def seat(
+        self, game: Game, key: str, stop: threading.Event, *, purpose: str = "play"
+    ) -> Iterator[Adviser]:
+        """Lend the adviser of one opponent; raise `UserError` if too many wait for it already.
+
+        Each purpose has advisers of its own, so that no game waits for an analysis.
+        """
+        seat = self._find(game, key, purpose)
         with self._lock:
             if seat.waiting >= MOST_WAITING:
                 raise UserError("too many games ask this engine at once; try again in a moment")
@@ -91,8 +93,8 @@ class Opponents:
             with self._lock:
                 seat.waiting -= 1
 
-    def _find(self, game: Game, key: str) -> _Seat:
-        known = game.spec.identity, key
+    def _find(self, game: Game, key: str, purpose: str) -> _Seat:
+        known = game.spec.identity, key, purpose
         with self._lock:
             if known in self._seats:
                 self._seats.move_to_end(known)
@@ -133,7 +135,3 @@ def _plays(net: str, game: Game) -> bool:
         return read_net_info(path).game.partition(":")[0] == game.spec.name
     except UserError:
         return False
-
-
-Work = Callable[[threading.Event], _Found]
-"""Long work in a thread; ends soon after the event is set."""

@@ -18,7 +18,8 @@ from starlette.routing import Route
 
 from zerogames.cache import user_cache
 from zerogames.errors import UserError
-from zerogames.web.asking import Asked, make_route
+from zerogames.web.analyse_routes import AnalyseRoutes
+from zerogames.web.asking import Asked, make_route, make_stream_route
 from zerogames.web.game_line import GameLines
 from zerogames.web.guard import Guard
 from zerogames.web.opponents import Opponents
@@ -52,7 +53,10 @@ def make_app(settings: WebSettings, token: str) -> Guard:
     asked = dict(PlayRoutes(lines, opponents, settings.game).routes)
     session = secrets.token_hex(8)
     asked["hello"] = Asked(None, lambda question, stop: {"session": session})
+    analysis = AnalyseRoutes(lines, opponents)
+    asked |= analysis.routes
     routes = [make_route(f"/api/{name}", one) for name, one in asked.items()]
+    routes += [make_stream_route(f"/api/{name}", one) for name, one in analysis.streams.items()]
     return Guard(Starlette(routes=[*routes, *_file_routes()]), token)
 
 

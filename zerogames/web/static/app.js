@@ -1,9 +1,10 @@
 // The frame of all pages: which one the address names, and whether the server is there.
 
 import {make, watch} from "./api.js";
+import {AnalysePage} from "./analyse.js";
 import {PlayPage} from "./play.js";
 
-const pages = {play: ["Play", PlayPage]};
+const pages = {play: ["Play", PlayPage], analyse: ["Analyse", AnalysePage]};
 let current = null;
 
 function open() {

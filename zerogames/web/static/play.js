@@ -214,6 +214,11 @@ export class PlayPage {
       button("Hint", () => this.hint(), mine),
       button("Turn the board", () => this.turn()),
       button("Resign", () => this.resign(), !over),
+      button("Analyse", () => {
+        const {game, start, actions} = this.state;
+        store("handed", {game, start, actions, ply: actions.length});
+        location.hash = "analyse";
+      }),
       make("span", {className: "buttons"}, button("Save as", () => this.save(form.value)), form),
     );
   }
