@@ -5,21 +5,27 @@ all.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
-from safetensors.torch import save
 from torch import Tensor
 from zerogames_kernels import Pattern
 
-from zerogames.atomic import write_bytes_atomically
+from zerogames.atomic import write_atomically
 from zerogames.errors import UserError
 from zerogames.game import Game
 from zerogames.identity import split_identity
 from zerogames.nets.model import Model, build_model
-from zerogames.nets.net_info import METADATA_KEY, NetInfo, open_tensors, read_net_info
+from zerogames.nets.net_info import (
+    METADATA_KEY,
+    NetInfo,
+    format_header,
+    open_tensors,
+    read_net_info,
+    read_tensors,
+)
 from zerogames.nets.spec import KernelStage, NetSpec
 from zerogames.registry import get_game
 
@@ -65,13 +71,19 @@ def save_net(
     info = replace(
         describe_net(model), step=step, metrics=dict(metrics or {}), data_licence=data_licence
     )
-    tensors = {
-        name: tensor.detach().to("cpu", torch.float32).contiguous()
-        for name, tensor in model.state_dict().items()
-    }
+    tensors = dict(sorted(model.state_dict().items()))
     metadata = {METADATA_KEY: json.dumps(asdict(info), allow_nan=False)}
-    # `save_file` makes a temporary file of its own, which a kill would leave.
-    write_bytes_atomically(Path(path), save(tensors, metadata))
+
+    def write(aside: Path) -> None:
+        # One tensor at a time: `save` would hold them all again, and `save_file` makes a temporary
+        # file of its own, which a kill would leave.
+        with aside.open("wb") as stream:
+            stream.write(format_header({n: t.shape for n, t in tensors.items()}, metadata))
+            for tensor in tensors.values():
+                array = tensor.detach().to("cpu", torch.float32).contiguous().numpy()
+                stream.write(array.data)
+
+    write_atomically(Path(path), write)
 
 
 def load_net(
@@ -99,9 +111,9 @@ def load_net(
     patterns = _stored_patterns(path, info)
     with torch.device("meta"):  # no memory before the file is known to fit
         skeleton = build_model(spec, game, patterns=patterns or None)
-    tensors = _read_tensors(path, skeleton)
+    _check_tensors(path, skeleton)
     model = build_model(spec, game, patterns=patterns or None)
-    _assign(model, tensors)
+    _assign(model, _read_tensors(path, model))
     return model.eval(), info
 
 
@@ -118,7 +130,8 @@ def load_weights(model: Model, path: str | Path) -> NetInfo:
         taps = [[list(p.offsets) for p in groups] for groups in model.patterns]
         if [[sorted(group) for group in layer] for layer in info.patterns] != taps:
             raise UserError(f"{path} has other random patterns; load it with load_net")
-    _assign(model, _read_tensors(path, model))
+    _check_tensors(path, model)
+    _assign(model, dict(_read_tensors(path, model)).items())  # all of them, before one is changed
     return info
 
 
@@ -154,8 +167,8 @@ def _check_same(path: Path, spec: NetSpec, stored: NetSpec) -> None:
         )
 
 
-def _read_tensors(path: Path, model: Model) -> dict[str, Tensor]:
-    """Read all tensors, none before names, shapes and types agree with the model."""
+def _check_tensors(path: Path, model: Model) -> None:
+    """Raise `UserError` unless names, shapes and types agree with the model."""
     wanted = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     with open_tensors(path) as stream:
         found = {name: stream.get_slice(name) for name in stream.keys()}  # noqa: SIM118
@@ -171,14 +184,19 @@ def _read_tensors(path: Path, model: Model) -> dict[str, Tensor]:
             raise UserError(
                 f"{path} does not fit '{model.spec.name}': {', '.join(problems[:3])}{more}"
             )
-        tensors = {name: torch.from_numpy(stream.get_tensor(name)) for name in wanted}
-    broken = [name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()]
-    if broken:
-        raise UserError(f"{path}: {broken[0]} holds numbers that are not finite")
-    return tensors
 
 
-def _assign(model: Model, tensors: Mapping[str, Tensor]) -> None:
+def _read_tensors(path: Path, model: Model) -> Iterator[tuple[str, Tensor]]:
+    """Read all tensors of a file that fits the model, one after the other."""
+    for name, numbers in read_tensors(path, model.state_dict()):
+        tensor = torch.from_numpy(numbers)
+        if not torch.isfinite(tensor).all():
+            raise UserError(f"{path}: {name} holds numbers that are not finite")
+        yield name, tensor
+
+
+def _assign(model: Model, tensors: Iterable[tuple[str, Tensor]]) -> None:
+    state = model.state_dict()
     with torch.no_grad():
-        for name, tensor in model.state_dict().items():
-            tensor.copy_(tensors[name])
+        for name, tensor in tensors:
+            state[name].copy_(tensor)

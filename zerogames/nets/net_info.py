@@ -1,9 +1,11 @@
 """What a net file says about itself, read without torch."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
+from math import prod
 from pathlib import Path
 from typing import Annotated, Protocol, cast
 
@@ -69,6 +71,37 @@ class TensorFile(Protocol):
         """Read a tensor."""
 
 
+def read_tensors(path: Path, names: Iterable[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """Read float32 tensors of a file that `open_tensors` has found whole, one after the other.
+
+    Each is read by itself: what `safe_open` has mapped would count as memory beside the copies.
+    """
+    try:
+        with path.open("rb") as stream:
+            size = int.from_bytes(stream.read(8), "little")
+            header = json.loads(stream.read(size))
+            for name in names:
+                first, last = header[name]["data_offsets"]
+                stream.seek(8 + size + first)
+                numbers = np.fromfile(stream, "<f4", (last - first) // 4)
+                yield name, numbers.reshape(header[name]["shape"])
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} is not a whole .safetensors file ({error})") from None
+
+
+def format_header(shapes: Mapping[str, Sequence[int]], metadata: Mapping[str, str]) -> bytes:
+    """The beginning of a file of float32 tensors, which follow in this order."""
+    header: dict[str, object] = {"__metadata__": metadata}
+    first = 0
+    for name, shape in shapes.items():
+        last = first + 4 * prod(shape)
+        header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [first, last]}
+        first = last
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
 def read_net_info(path: str | Path) -> NetInfo:
     """Read what a net file says about itself, without its weights."""
     path = Path(path)
@@ -79,7 +112,8 @@ def read_net_info(path: str | Path) -> NetInfo:
 def net_version(path: Path) -> str:
     """Return the first 16 digits of the file's SHA-256."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from None
 

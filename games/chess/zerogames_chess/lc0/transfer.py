@@ -83,10 +83,15 @@ def message_to_model(net: Message, heads: ChosenHeads | None = None) -> Model:
     """The net of a weights file as one of ours."""
     check_frame(net)
     if is_attention_net(net):
-        return attention_to_model(net, heads)
-    if heads not in (None, ChosenHeads()):
+        model = attention_to_model(net, heads)
+    elif heads in (None, ChosenHeads()):
+        model = from_lc0(parse_net(net))
+    else:
         raise UserError("a residual net has one policy and one value head")
-    return from_lc0(parse_net(net))
+    licence = " ".join(net.text(2).split())[:200]
+    model.origin = f"Lc0, {net.message(5).integer(1):,} training steps"
+    model.origin += f", licence of the file: {licence}" if licence else ", without a licence"
+    return model
 
 
 def net_name(net: Lc0Net) -> str:
