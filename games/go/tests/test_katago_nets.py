@@ -20,9 +20,11 @@ from zerogames_go.katago.layout import parse_layout
 
 import zerogames
 from zerogames import UserError
-from zerogames.evaluate import AnalysingEvaluator, open_evaluator
+from zerogames.data.sample import SampleBatch
+from zerogames.evaluate import AnalysingEvaluator, evaluate_states, open_evaluator
 from zerogames.evaluate.native_ import NativeEvaluator
 from zerogames.export.positions import random_positions
+from zerogames.game import Game, State
 from zerogames.nets.file import load_net, save_net
 from zerogames.nets.foreign import resolve_net
 from zerogames.nets.model import build_model
@@ -268,3 +270,52 @@ def test_json_analysis_shows_points_of_the_net(small_net: Path) -> None:
     assert black["rootInfo"]["scoreLead"] != black["rootInfo"]["scoreSelfplay"]
     assert black["ownership"] == [-owner for owner in white["ownership"]]
     assert 0 < np.abs(black["ownership"]).max() < 1
+
+
+def test_a_net_is_trained_further_and_saved(tmp_path: Path, small_net: Path) -> None:
+    net = zerogames.load_net(small_net)
+    records = list(zerogames.play_games(net, 3, seed=2))
+    batch = zerogames.make_batch(net, records, 48)
+    settings = zerogames.TrainerSettings(learning_rate=2e-3, warmup_steps=0)
+    trainer = zerogames.Trainer(net.model, net.game, settings)
+    losses = [trainer.train_step(batch)["loss"] for _ in range(12)]
+    assert losses[-1] < 0.9 * losses[0]
+    save_net(tmp_path / "trained.safetensors", net.model)
+    trained = open_evaluator(net.game, net=tmp_path / "trained.safetensors")
+    assert isinstance(trained, NativeEvaluator)
+    with torch.inference_mode():
+        wanted, wdl, _ = net.model.eval().evaluate(torch.from_numpy(batch.planes))
+    answers = trained.evaluate(batch.planes)
+    assert np.abs(answers.policy_logits - wanted.numpy()).max() < 1e-4
+    assert np.abs(answers.wdl - wdl.numpy()).max() < 1e-5
+
+
+def test_another_net_learns_from_its_answers(small_net: Path) -> None:
+    game = zerogames.get_game("go:size=5")
+    teacher = open_evaluator(game, net=small_net)
+    states = [position_after(game, plies) for plies in range(8)]
+    student = build_model(game.parse_net("mob_3x3_1x16"), game)
+    batch = SampleBatch.empty(
+        len(states), game.encodings[student.spec.encoding].shape, game.spec.action_size
+    )
+    for row, (state, found) in enumerate(
+        zip(states, evaluate_states(teacher, states), strict=True)
+    ):
+        batch.planes[row] = state.observe(student.spec.encoding)
+        batch.legal[row, state.legal_actions()] = True
+        batch.policy[row, list(found.policy)] = list(found.policy.values())
+        batch.result[row] = batch.search[row] = found.wdl
+    batch.weights[:] = 1
+    settings = zerogames.TrainerSettings(learning_rate=1e-2, warmup_steps=0)
+    trainer = zerogames.Trainer(student, game, settings)
+    losses = [trainer.train_step(batch)["value_loss"] for _ in range(15)]
+    assert losses[-1] < losses[0]
+
+
+def position_after(game: Game, plies: int) -> State:
+    """Behind some moves at random."""
+    rng = np.random.default_rng(plies)
+    state = game.initial_state()
+    for _ in range(plies):
+        state = state.play(int(rng.choice(state.legal_actions()[:-1])))
+    return state
