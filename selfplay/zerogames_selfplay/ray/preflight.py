@@ -20,7 +20,8 @@ from zerogames.errors import UserError
 
 _CONNECT_S = 3.0
 _ASK_S = 6.0
-_VERSIONS_S = 8.0
+_VERSIONS_S = 5.0
+_CPUS_S = 4.0
 _METADATA = (b"CLUSTER_METADATA", b"cluster")
 """Where Ray keeps the versions of the cluster, and its namespace."""
 _TOKEN_HELP = (
@@ -133,7 +134,7 @@ def check_nodes(needs: Needs) -> None:
             f"begin with `ray start --num-cpus {needs.own_cpus}`, or more"
         )
     wanted = needs.own_cpus + (1 if needs.workers is None else needs.workers)
-    free, total = _cpus()
+    free, total = _cpus(wanted)
     if free < wanted:
         raise UserError(
             f"{wanted} CPUs are needed and {free} of the cluster's {total} are free: wait for "
@@ -141,13 +142,13 @@ def check_nodes(needs: Needs) -> None:
         )
 
 
-def _cpus() -> tuple[int, int]:
-    """Free and all CPUs of the cluster; Ray hears of what a node has a moment after its start."""
-    deadline = time.monotonic() + 2.0
+def _cpus(wanted: int) -> tuple[int, int]:
+    """Free and all CPUs of the cluster; Ray needs a moment to free those of a killed run."""
+    deadline = time.monotonic() + _CPUS_S
     while True:
         free: dict[str, float] = ray.available_resources()  # type: ignore[no-untyped-call]
         total: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-        if free.get("CPU") or time.monotonic() > deadline:
+        if free.get("CPU", 0) >= wanted or time.monotonic() > deadline:
             return int(free.get("CPU", 0)), int(total.get("CPU", 0))
         time.sleep(0.1)
 
