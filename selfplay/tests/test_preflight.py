@@ -85,30 +85,30 @@ def test_a_cluster_is_accepted_and_a_wrong_token_or_version_refused(
     assert "this machine (192.0.2.77) is not a node" in refusal(cluster)
 
 
-def test_nodes_of_other_versions_and_missing_cpus_are_named(cluster: str) -> None:
+def test_nodes_of_other_versions_and_missing_cpus_are_named(
+    cluster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zerogames_selfplay.ray import preflight
     from zerogames_selfplay.ray.connection import RayConnection
     from zerogames_selfplay.ray.preflight import Needs, check_nodes
 
+    monkeypatch.setattr(preflight, "_VERSIONS_S", 60.0)  # On a busy machine.
     with pytest.raises(UserError, match=r"has zerogames .*install the same version"):
         RayConnection(cluster, Needs(game="connect4", workers=1))
     assert not ray.is_initialized()
     ray.init(address=cluster, log_to_driver=False, logging_level="ERROR")
     other = next(node for node in ray.nodes() if node["Resources"].get("CPU") == 1)
     own = next(node for node in ray.nodes() if node["Resources"].get("CPU") == 2)
-
-    from zerogames_selfplay.ray import preflight
-
     names = {own["NodeID"]: "own"}
     preflight._check_versions("connect4", names, own["NodeID"])
     with pytest.raises(UserError, match=r"node there has zerogames 9\.9\.9, this node"):
         preflight._check_versions("connect4", names | {other["NodeID"]: "there"}, own["NodeID"])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(preflight, "_check_versions", lambda *_: None)
-        check_nodes(Needs(game="connect4", workers=1, own_cpus=2))
-        with pytest.raises(UserError, match=re.escape("9 CPUs are needed and 3 of")):
-            check_nodes(Needs(game="connect4", workers=9))
-        with pytest.raises(UserError, match="this node gives Ray 2 CPUs; learner and rater need 3"):
-            check_nodes(Needs(game="connect4", workers=None, own_cpus=3))
+    monkeypatch.setattr(preflight, "_check_versions", lambda *_: None)
+    check_nodes(Needs(game="connect4", workers=1, own_cpus=2))
+    with pytest.raises(UserError, match=re.escape("9 CPUs are needed and 3 of")):
+        check_nodes(Needs(game="connect4", workers=9))
+    with pytest.raises(UserError, match="this node gives Ray 2 CPUs; learner and rater need 3"):
+        check_nodes(Needs(game="connect4", workers=None, own_cpus=3))
 
 
 def test_a_missing_token_is_told_with_what_to_do(

@@ -11,6 +11,7 @@ from zerogames_selfplay.players.players import PlayersJob
 from zerogames_selfplay.players.settings import SelfplaySettings
 
 from zerogames.data.shard import read_shard
+from zerogames.runs.worker_health import read_health
 from zerogames.search.settings import PoolSettings, search_preset
 
 ray = pytest.importorskip("ray")
@@ -90,6 +91,11 @@ def test_a_killed_actor_is_replaced_and_the_counts_add_up(tmp_path: Path) -> Non
     assert counts.games == 1200
     assert counts.positions == sum(len(game.actions) for game in on_disk)
     assert counts.dropped > 0
+    health = players.health()
+    assert sum(worker.games for worker in health) == 1200
+    assert sum(worker.positions for worker in health) == counts.positions
+    assert sum(worker.restarts for worker in health) == 1
+    assert len(read_health(tmp_path.parent)) == 2
     assert not list(tmp_path.glob("*.tmp"))
 
 

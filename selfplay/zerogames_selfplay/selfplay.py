@@ -1,5 +1,6 @@
 """Self-play into a run's folder, as the library offers it."""
 
+import dataclasses
 import json
 import threading
 import time
@@ -19,6 +20,7 @@ from zerogames.runs.folder import RunFolder, RunPaths
 from zerogames.runs.game_files import compact_journals
 from zerogames.runs.net_source import find_net
 from zerogames.runs.signals import hold_back_ctrl_c
+from zerogames.runs.worker_health import health_line
 from zerogames_selfplay.players.counts import Counts
 from zerogames_selfplay.players.display import selfplay_frame
 from zerogames_selfplay.players.players import Players, PlayersJob
@@ -90,7 +92,11 @@ def _play(
             if done is not None and done >= 1:
                 break
             title = f"records in {run.paths.shards}"
-            display.show(selfplay_frame(counts, done=done, elapsed_s=elapsed_s, title=title))
+            frame = selfplay_frame(counts, done=done, elapsed_s=elapsed_s, title=title)
+            if workers := players.health():
+                row = ("workers", health_line(workers))
+                frame = dataclasses.replace(frame, rows=(*frame.rows, row))
+            display.show(frame)
             players.poll()
     finally:
         with hold_back_ctrl_c():

@@ -15,7 +15,9 @@ from zerogames.data.formats import get_game_data
 from zerogames.data.statistics import RecordStatistics
 from zerogames.errors import UserError, unknown_name
 from zerogames.registry import get_game
+from zerogames.runs.display import clock
 from zerogames.runs.game_files import game_files, read_games
+from zerogames.runs.worker_health import WorkerHealth, deviation, read_health
 
 
 def show_records(console: Console, path: Path, export: Path | None) -> int:
@@ -44,12 +46,31 @@ def show_records(console: Console, path: Path, export: Path | None) -> int:
     for name, value in statistics.rows().items():
         table.add_row(name, value)
     console.print(table)
+    if path.is_dir() and (workers := read_health(path)):
+        console.print(_workers_table(workers))
     for line in broken:
         console.print(f"broken: {line}", highlight=False, soft_wrap=True)
     if exporter is not None:
         exporter.close()
         console.print(f"{exporter.games} games written to {export}", highlight=False)
     return 1 if broken else 0
+
+
+def _workers_table(workers: Sequence[WorkerHealth]) -> Table:
+    columns = ("worker", "node", "games", "positions/s", "restarts", "age of net", "other results")
+    table = Table(*columns, title="workers of the last session")
+    for one in workers:
+        far = deviation(one, workers)
+        table.add_row(
+            one.name.removeprefix("worker "),
+            one.node or "-",
+            f"{one.games:,}",
+            f"{one.positions_per_s:,.1f}",
+            f"{one.restarts}",
+            clock(one.net_age_s),
+            "-" if far is None else f"{far:+.1f} standard errors",
+        )
+    return table
 
 
 class _Exporter:

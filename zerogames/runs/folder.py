@@ -6,6 +6,7 @@
 - `shards/`: records of self-play, `<session>-...parquet`, and `.journal` for those in no shard yet;
 - `set-aside/`: damaged files of records;
 - `checkpoints/step-00001000/`: the trainer's state;
+- `workers.json`: what is known of each worker;
 - `metrics.jsonl`, `ratings.jsonl`: a line for each report, for each rated net;
 - `events.*`: the same for TensorBoard.
 

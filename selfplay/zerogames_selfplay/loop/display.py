@@ -45,6 +45,8 @@ def _rows(status: Status) -> list[tuple[str, ...]]:
         rows.append(("accuracy", f"{accuracy}, {error}", "rate", f"{metrics['learning_rate']:.2e}"))
     curve = sparkline([elo for _, elo, _, _ in status.ratings])
     rows.append(("rating", rating_text(status), "", curve))
+    if status.workers:
+        rows.append(("workers", status.workers))
     if status.restarts:
         rows.append(("restarts", f"{status.restarts}"))
     return rows

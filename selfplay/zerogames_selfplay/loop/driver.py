@@ -7,6 +7,7 @@ while the trainer has all cores, and then continue their games. On a cluster all
 import time
 
 from zerogames.data.shard import shard_paths
+from zerogames.runs.worker_health import health_line
 from zerogames_selfplay.loop.learner import BackgroundLearner, Learner, RoundProgress, TrainRound
 from zerogames_selfplay.loop.rater import Rater
 from zerogames_selfplay.loop.run_state import RunState
@@ -155,6 +156,8 @@ class Driver:
             self._take_rating(_RATER_POLL_S)
 
     def _count_restarts(self) -> None:
+        if workers := self.players.health():
+            self.run.status.workers = health_line(workers)
         parts = (self.players, self.learner, self.rater)
         self.run.status.restarts = sum(part.restarts for part in parts)
 

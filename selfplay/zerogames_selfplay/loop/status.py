@@ -35,6 +35,8 @@ class Status:
     """Step, Elo, low, high of all rated nets."""
     playing: str = ""
     """The net that plays."""
+    workers: str = ""
+    """The state of the workers in a line."""
     restarts: int = 0
     """Actors that died and were replaced in this session."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from zerogames.runs.worker_health import WorkerHealth
 from zerogames_selfplay.players.counts import Counts
 from zerogames_selfplay.players.settings import SelfplaySettings
 
@@ -44,6 +45,9 @@ class Players(Protocol):
 
     def counts(self) -> Counts:
         """What was played so far; games count when they are on disk."""
+
+    def health(self) -> Sequence[WorkerHealth]:
+        """The state of each worker, if there are processes of workers."""
 
     def pause(self) -> None:
         """Pause between two batches, with every finished game written."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from zerogames.data import GameRecord
 from zerogames.evaluate import Evaluator, check_precision, open_evaluator
 from zerogames.registry import get_game
+from zerogames.runs.worker_health import WorkerHealth
 from zerogames.search import PoolGames, new_pool
 from zerogames_selfplay.players.counts import Counts
 from zerogames_selfplay.players.game_chunk import GameChunk, GameSink
@@ -122,6 +123,10 @@ class Worker:
         for lane in self._lanes:
             total.add(lane.counts())
         return total
+
+    def health(self) -> Sequence[WorkerHealth]:
+        """None: all is in this process."""
+        return ()
 
     def close(self) -> None:
         """Stop the lanes and write every finished game; unfinished games are dropped."""

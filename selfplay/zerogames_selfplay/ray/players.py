@@ -14,6 +14,7 @@ from typing import Any
 
 import ray
 
+from zerogames.runs.worker_health import WorkerHealth, write_health
 from zerogames.search import PoolGames
 from zerogames_selfplay.players.counts import Counts
 from zerogames_selfplay.players.game_store import GameStore
@@ -30,6 +31,8 @@ _MOST_WORKERS = 1 << 16
 """Workers of a run whose nodes come and go, dead ones too."""
 _FOLLOW_S = 2.0
 """Seconds between two looks at the nodes."""
+_HEALTH_S = 5.0
+"""Seconds between two notes of the workers' state in the run's folder."""
 _ANSWER_S = 60.0
 """How long `pause` and `close` wait for a worker that does not answer; Ray finds a vanished node
 before that."""
@@ -44,8 +47,10 @@ class _RemoteWorker:
     """The games that the present actor began with."""
     inbox: Inbox = field(default_factory=Inbox)
     """What came from the present actor."""
-    played: int = 0
-    """Games that came from it."""
+    played: Counts = field(default_factory=Counts)
+    """What came from it."""
+    past: Counts = field(default_factory=Counts)
+    """What came from its predecessors."""
     call: Any = None
     """The call that the actor works on and that ends with a report."""
     report: WorkerReport | None = None
@@ -79,7 +84,7 @@ class RayPlayers:
             num_cpus=1, max_restarts=0, max_task_retries=0, concurrency_groups={"control": 1}
         )(SelfplayActor)
         self._workers: list[_RemoteWorker] = []
-        self._follow_at = 0.0
+        self._follow_at = self._health_at = 0.0
         for _ in range(settings.num_actors or 0):
             self._add_worker()
         self._run_all()
@@ -92,7 +97,8 @@ class RayPlayers:
         games = PoolGames(num_games=num_games, seed=job.seed)
 
         def make(restarts: int) -> Any:
-            worker.inbox, worker.played = Inbox(), 0
+            worker.past.add(worker.played)
+            worker.inbox, worker.played = Inbox(), Counts()
             games = dataclasses.replace(worker.games, seed=derive_seed(job.seed, restarts))
             return self._remote.remote(job, games, self._files, own_node())
 
@@ -163,6 +169,7 @@ class RayPlayers:
                 self._retire(worker)
         if not self._paused:
             self._run_all()
+        self._write_health()
 
     def _take_reports(self, workers: Sequence[_RemoteWorker], timeout_s: float) -> bool:
         """Wait for reports and make their games durable; whether any worker was working."""
@@ -190,7 +197,7 @@ class RayPlayers:
         chunk = worker.inbox.take(report.parcel) if report.parcel is not None else None
         if chunk is not None:
             self._store.put(chunk)
-            worker.played += chunk.counts.games
+            worker.played.add(chunk.counts)
             worker.actor.note_progress()
 
     def _retire(self, worker: _RemoteWorker) -> None:
@@ -206,7 +213,7 @@ class RayPlayers:
         in_flight = settings.pool.parallel_games * (settings.lanes or 1)
         num_games = worker.games.num_games
         if num_games is not None:
-            num_games -= worker.played
+            num_games -= worker.played.games
         left.dropped += in_flight if num_games is None else min(in_flight, num_games)
         self._past.add(left)
         worker.games = dataclasses.replace(worker.games, num_games=num_games)
@@ -248,6 +255,16 @@ class RayPlayers:
         for worker in self._living:
             worker.actor.call("use_net", self._files)
 
+    def health(self) -> list[WorkerHealth]:
+        """The state of each worker."""
+        return [_health(index, worker) for index, worker in enumerate(self._workers)]
+
+    def _write_health(self) -> None:
+        now = time.monotonic()
+        if now >= self._health_at:
+            self._health_at = now + _HEALTH_S
+            write_health(self._job.folder.parent, self.health())
+
     def pids(self) -> list[int]:
         """Processes of the living actors that have reported."""
         return [worker.report.pid for worker in self._workers if worker.report is not None]
@@ -270,3 +287,21 @@ class RayPlayers:
                 self._retire(worker)
         finally:
             self._connection.close()
+
+
+def _health(index: int, worker: _RemoteWorker) -> WorkerHealth:
+    total = Counts()
+    total.add(worker.past)
+    total.add(worker.played)
+    report = worker.report
+    return WorkerHealth(
+        name=f"worker {index}",
+        node="" if report is None else report.node,
+        games=total.games,
+        positions=total.positions,
+        positions_per_s=worker.played.positions / max(1e-3, report.seconds) if report else 0.0,
+        restarts=worker.actor.restarts,
+        net_age_s=report.net_age_s if report else 0.0,
+        results=float(total.first_wins - total.second_wins),
+        squares=float(total.first_wins + total.second_wins),
+    )

@@ -54,25 +54,37 @@ def check_address(address: str) -> None:
     if not host or not port.isdecimal():
         raise UserError(f"--ray-address {address}: write HOST:PORT, as in 10.0.0.1:6379, or auto")
     try:
-        socket.create_connection((host, int(port)), _CONNECT_S).close()
+        with socket.create_connection((host, int(port)), _CONNECT_S) as connection:
+            speaks = _speaks_http2(connection)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UserError(
             f"Ray cluster '{address}' cannot be reached ({reason}); `ray status` on its head node "
             "tells its address"
         ) from None
-    answer = _ask(address)
+    answer = _ask(address) if speaks else {}
+    if answer is None:
+        return  # It may be a cluster on a busy machine: Ray itself waits longer.
     own = {**_own_versions(), "address": _own_address(host, int(port))}
     _check_answer(address, answer, own)
 
 
-def _ask(address: str) -> Mapping[str, Any]:
-    """What the cluster says of itself; empty if nothing there speaks as Ray does."""
+def _speaks_http2(connection: socket.socket) -> bool:
+    """Whether a server begins as gRPC's do, with a frame of settings."""
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
+    try:
+        return connection.recv(9)[3:4] == b"\4"
+    except OSError:  # It closes the connection, or says nothing.
+        return False
+
+
+def _ask(address: str) -> Mapping[str, Any] | None:
+    """What the cluster says of itself; empty if it is none, None if there is no answer in time."""
     command = [sys.executable, "-P", "-m", __name__, address]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_ASK_S, check=False)
     except subprocess.TimeoutExpired:
-        return {}
+        return None
     if "InvalidAuthToken" in done.stderr or "token" in done.stderr.lower():
         return {"token": "missing"}
     try:

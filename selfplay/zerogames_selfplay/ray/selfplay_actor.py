@@ -44,6 +44,10 @@ class WorkerReport:
     pid: int
     node: str
     """The host's name."""
+    seconds: float
+    """Since it began to play."""
+    net_age_s: float
+    """Seconds since it got its net."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +77,12 @@ class SelfplayActor:
         self._files = files
         self._outbox = Outbox()
         self._is_wanted = threading.Event()
+        self._begun_at = self._net_at = 0.0
 
     @cached_property
     def _worker(self) -> Worker:
         # Not made in __init__, so that its errors are those of a call.
+        self._begun_at = self._net_at = time.monotonic()
         with _as_files(self._files) as (net, openings):
             settings = dataclasses.replace(self._job.settings, openings=openings)
             job = dataclasses.replace(self._job, net=net, settings=settings)
@@ -116,6 +122,7 @@ class SelfplayActor:
         with _as_files(files) as (path, _):
             assert path is not None
             self._worker.use_net(path)
+        self._net_at = time.monotonic()
 
     def close(self, acknowledged: int) -> WorkerReport:
         """Stop; called again until no finished game is left."""
@@ -124,13 +131,15 @@ class SelfplayActor:
         return self._report()
 
     def _report(self) -> WorkerReport:
-        parcel = self._outbox.parcel
+        counts, parcel, now = self._worker.counts(), self._outbox.parcel, time.monotonic()
         return WorkerReport(
-            counts=self._worker.counts(),
+            counts=counts,
             parcel=parcel,
             running=self._worker.running or parcel is not None,
             pid=os.getpid(),
             node=os.uname().nodename,
+            seconds=now - self._begun_at,
+            net_age_s=now - self._net_at,
         )
 
 
