@@ -1,5 +1,7 @@
 // The board games under the sanitizers: random games, and the rules' corner cases.
 
+#include "amazons.hpp"
+#include "ataxx.hpp"
 #include "breakthrough.hpp"
 #include "hex.hpp"
 #include "zerogames/game_test.hpp"
@@ -44,6 +46,50 @@ void check_hex() {
   check_throws([] { Hex(20, true); });
 }
 
+void check_amazons() {
+  for (const int size : {4, 5, 10}) {
+    const Amazons start(size);
+    check_random_games(start, Amazons::parse_encoding("queens"), {.games = 20});
+    check_texts(start, [&](std::string_view text) { return Amazons::from_text(size, text); });
+  }
+  auto state = Amazons::from_text(4, "4/4/xx2/w1x1 w");
+  std::vector<Action> actions;
+  state.play(0);
+  check(state.to_play() == 0 && state.to_text() == "4/4/xx2/w1x1 w move a1",
+        "the same side goes on");
+  state.legal_actions(actions);
+  check(actions == std::vector<Action>{1}, "arrows block");
+  state.play(1);
+  state.legal_actions(actions);
+  check(actions == std::vector<Action>{0, 6, 11}, "the cell that it left is free");
+  state.play(6);
+  check(state.result() == 1.0F, "Black has no amazon that can move");
+  check_throws([] { Amazons::from_text(4, "4/4/xx2/w1x1 w move b1"); });
+  check_throws([] { Amazons::from_text(4, "4/4/4/w3 w jump a1"); });
+}
+
+void check_ataxx() {
+  for (const int size : {4, 5, 7, 8}) {
+    const Ataxx start(size, size == 5 ? std::uint64_t{1} << 12 : 0);
+    check_random_games(start, Ataxx::parse_encoding("pieces"), {.games = 20});
+    check_texts(start, [&](std::string_view text) { return Ataxx::from_text(size, text); });
+  }
+  auto state = Ataxx::from_text(4, "x3/4/1o2/o3 x 3");
+  state.play(9);  // clone to b3, beside b2
+  check(state.to_text() == "x3/1x2/1x2/o3 o 0", "the neighbour is turned, the count begins again");
+  state = Ataxx::from_text(4, "xxxo/xxx1/xxx1/xxx1 o 0");
+  check(state.is_legal(11) && !state.is_legal(17 * 16), "a clone, no pass");
+  state = Ataxx::from_text(4, "o---/---x/---x/---1 o 0");
+  std::vector<Action> actions;
+  state.legal_actions(actions);
+  check(actions == std::vector<Action>{17 * 16}, "a side that cannot move passes");
+  state = Ataxx::from_text(4, "x3/4/4/3o x 99");
+  state.play(3 * 16 + 12);  // a jump down
+  check(state.result() == 0.0F, "nobody clones: a draw");
+  check_throws([] { Ataxx::from_text(4, "x3/4/4/3o x 101"); });
+  check_throws([] { Ataxx(4, 1); });
+}
+
 void check_breakthrough() {
   for (const auto& [rows, columns] : {std::pair(8, 8), {6, 6}, {5, 4}, {4, 2}, {8, 3}}) {
     const Breakthrough start(rows, columns);
@@ -66,6 +112,8 @@ void check_breakthrough() {
 }  // namespace
 
 int main() {
+  check_amazons();
+  check_ataxx();
   check_hex();
   check_breakthrough();
   return report_checks();

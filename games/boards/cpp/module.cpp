@@ -3,6 +3,8 @@
 
 NB_MODULE(ZEROGAMES_MODULE, m) {
   zerogames::init_bindings();
+  zerogames::boards::bind_amazons(m);
+  zerogames::boards::bind_ataxx(m);
   zerogames::boards::bind_breakthrough(m);
   zerogames::boards::bind_hex(m);
 }

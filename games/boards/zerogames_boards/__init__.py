@@ -1,18 +1,28 @@
 """The board games of the field, each with native rules in one header."""
 
 from zerogames.game import GamePlugin
+from zerogames_boards.amazons import Amazons, AmazonsOptions
+from zerogames_boards.ataxx import Ataxx, AtaxxOptions
 from zerogames_boards.breakthrough import Breakthrough, BreakthroughOptions
 from zerogames_boards.hex import Hex, HexOptions
 
 __all__ = [
+    "Amazons",
+    "AmazonsOptions",
+    "Ataxx",
+    "AtaxxOptions",
     "Breakthrough",
     "BreakthroughOptions",
     "Hex",
     "HexOptions",
+    "amazons",
+    "ataxx",
     "breakthrough",
     "hex_",
 ]
 
+amazons = GamePlugin(name="amazons", title="Amazons", options=AmazonsOptions, create=Amazons)
+ataxx = GamePlugin(name="ataxx", title="Ataxx", options=AtaxxOptions, create=Ataxx)
 breakthrough = GamePlugin(
     name="breakthrough", title="Breakthrough", options=BreakthroughOptions, create=Breakthrough
 )

@@ -15,3 +15,13 @@ STEPS = {
     # And where they may come from or go to in two.
     "w": Pattern.from_mask("two steps", "10101 01110 00100 01110 10101"),
 }
+
+QUEENS = {
+    # Eight directions, two cells far: the lines of queens, and of stones in a row.
+    "q": Pattern.from_mask("queen", "10101 01110 11111 01110 10101"),
+}
+
+RINGS = {
+    # Where a piece jumps to and comes from; clones and captures are the full 3x3.
+    "j": Pattern.from_mask("jumps", "11111 10001 10101 10001 11111"),
+}
