@@ -41,11 +41,13 @@ def play_ours(identity: str, num_moves: int) -> Callable[[], int]:
         moves = 0
         while moves < num_moves:
             state = start
-            actions = state.legal_actions()
-            while actions.size:
-                state = state.play(actions.item(int(draw() * actions.size)))
-                moves += 1
+            while True:
                 actions = state.legal_actions()
+                legal = actions.size
+                if not legal:
+                    break
+                state = state.play(actions.item(int(draw() * legal)))
+                moves += 1
         return moves
 
     return work
@@ -60,11 +62,13 @@ def play_theirs(name: str, num_moves: int) -> Callable[[], int]:
         moves = 0
         while moves < num_moves:
             state = game.new_initial_state()
-            actions = state.legal_actions()
-            while actions:
-                state.apply_action(actions[int(draw() * len(actions))])
-                moves += 1
+            while True:
                 actions = state.legal_actions()
+                legal = len(actions)
+                if not legal:
+                    break
+                state.apply_action(actions[int(draw() * legal)])
+                moves += 1
         return moves
 
     return work

@@ -9,7 +9,16 @@ from zerogames import game_names, get_game
 from zerogames.search import new_search
 from zerogames.search.settings import search_preset
 
-TARGETS = {"connect4": 1.5e6, "othello": None, "chess": 250e3, "go:size=9": 300e3, "go": 100e3}
+TARGETS = {
+    "connect4": 1.5e6,
+    "othello": None,
+    "chess": 250e3,
+    "go:size=9": 300e3,
+    "go": 100e3,
+    "shogi": None,
+    "hex": None,
+    "breakthrough": None,
+}
 SIMULATIONS = 800
 MEBIBYTES = 2**20
 
