@@ -21,10 +21,16 @@ from zerogames.runs.net_source import (
 GAME = get_game("othello:size=4")
 
 
-def write_net(path: Path, identity: str = "othello:size=4", *, age_s: int = 0) -> Path:
+def write_net(
+    path: Path,
+    identity: str = "othello:size=4",
+    *,
+    name: str = "res_3x3_1x8",
+    age_s: int = 0,
+) -> Path:
     game = get_game(identity)
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_net(path, build_model(game.parse_net("res_3x3_1x8"), game, seed=1))
+    save_net(path, build_model(game.parse_net(name), game, seed=1))
     written = path.stat().st_mtime - age_s
     os.utime(path, (written, written))
     return path
@@ -63,6 +69,17 @@ def packaged_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Game:
     made: Game = importlib.import_module("shipped_go_plugin").ShippedGo(plain.options)  # type: ignore[attr-defined]
     assert made.spec.identity == "go:size=5"
     return made
+
+
+def test_a_net_for_any_board_serves_the_boards_up_to_its_own(
+    packaged_game: Game, tmp_path: Path
+) -> None:
+    nets = tmp_path / "shipped_go_plugin" / "nets"
+    for size in (3, 7, 9):
+        write_net(nets / f"{size}.safetensors", f"go:size={size}", name="res_3x3_1x8+gap")
+    assert shipped_net(packaged_game) == nets / "7.safetensors"
+    dense = write_net(nets / "5.safetensors", "go:size=5,komi=0.5")
+    assert shipped_net(packaged_game) == dense
 
 
 def test_a_packaged_net_fits_exactly_or_in_shape(packaged_game: Game, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ A net is named by
 
 - the name of an architecture, such as `mob_krb_6x96`: a new net with random weights;
 - a file, ours (`.safetensors`) or another program's (such as `.pb.gz`);
-- `shipped`: the net in the package of the game's plugin;
+- `shipped`: the net in the package of the game's plugin that fits the board best;
 - `newest`: the net of the runs in `runs/` that was written last;
 - nothing: the newest one, else the shipped one, for commands that play.
 
@@ -16,14 +16,16 @@ import hashlib
 import importlib.resources
 import os
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zerogames.atomic import write_bytes_atomically
 from zerogames.cache import cached_file
 from zerogames.errors import UserError
-from zerogames.game import Game
+from zerogames.game import Game, GameSpec
 from zerogames.nets.foreign import OWN_SUFFIX, net_suffixes, resolve_net
+from zerogames.nets.head_kinds import serves_any_board
 from zerogames.nets.net_info import NetInfo, read_net_info
 from zerogames.registry import get_game, plugin_package
 from zerogames.runs.folder import NET_NAME
@@ -165,13 +167,18 @@ def newest_run_net(game: Game, *, runs: Path = RUNS) -> Path | None:
 
 
 def shipped_net(game: Game) -> Path | None:
-    """Return the packaged net made for this game, or for other options that it fits."""
+    """Return the packaged net that plays this game best.
+
+    One made for exactly this game, else for other rules on the same board, else one that serves any
+    board and was made for the next larger one.
+    """
     nets = _packaged_nets(type(game).__module__)
     for fit in ("exactly", "in shape"):
         for net in nets:
             if _fit(net, game) == fit:
                 return net
-    return None
+    larger = {net: _larger_board(net, game) for net in nets}
+    return min(filter(larger.get, nets), key=larger.__getitem__, default=None)
 
 
 def shipped_identities(name: str) -> list[str]:
@@ -187,16 +194,35 @@ def _packaged_nets(module: str) -> list[Path]:
 
 def _fit(net: Path, game: Game) -> str:
     """Tell how a net fits: `exactly`, `in shape` (the same board, other rules) or not at all."""
-    try:
-        info = read_net_info(net)
-        if info.game == game.spec.identity:
-            return "exactly"
-        made_for = get_game(info.game).spec
-    except UserError:
-        return ""  # not a net, only half of one, or of a game that is not installed
+    made_for = _made_for(net)
+    if made_for is None:
+        return ""
+    if made_for.identity == game.spec.identity:
+        return "exactly"
     shape = (made_for.name, made_for.action_size, made_for.observation_shape)
     spec = game.spec
     return "in shape" if shape == (spec.name, spec.action_size, spec.observation_shape) else ""
+
+
+def _larger_board(net: Path, game: Game) -> int:
+    """The cells of the board that a net for any board was made for, 0 if it is smaller."""
+    made_for = _made_for(net)
+    if made_for is None or made_for.name != game.spec.name:
+        return 0
+    try:
+        spec = game.parse_net(read_net_info(net).name)
+    except UserError:
+        return 0
+    cells, wanted = (prod(one.observation_shape[1:]) for one in (made_for, game.spec))
+    return cells if cells >= wanted and serves_any_board(spec, game) else 0
+
+
+def _made_for(net: Path) -> GameSpec | None:
+    """The game in a net's file; None for half a net, or of a game that is not installed."""
+    try:
+        return get_game(read_net_info(net).game).spec
+    except UserError:
+        return None
 
 
 def _written_at(path: Path) -> float:

@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 from gtp_client import Conversation
-from zerogames_go.gtp.command import complete
+from zerogames_go.gtp.command import first_game
+from zerogames_go.gtp.player import GoPlayer
 from zerogames_go.gtp.protocol import MAX_LINE, Request, format_answer, parse_request
 from zerogames_go.gtp.session import read_lines
 from zerogames_go.gtp.settings import GtpSettings
+from zerogames_go.gtp.table import Table
 
 import zerogames
 from zerogames.errors import UserError
 from zerogames.nets.file import save_net
 from zerogames.nets.model import build_model
+from zerogames.runs.net_source import find_net, shipped_net
 
 REQUIRED = {
     *("protocol_version", "name", "version", "known_command", "list_commands", "quit"),
@@ -359,17 +362,31 @@ def test_a_net_without_pass_plays_by_the_rule_of_the_papers(tmp_path: Path) -> N
 
 
 def test_the_newest_net_of_a_run_plays_when_none_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "runs" / "go-train"
     folder.mkdir(parents=True)
     make_net(folder, "mob_3x3_1x8+gap", size=9)
-    settings, options = complete(GtpSettings())
-    assert settings.net is not None
-    assert settings.net.name == "net.safetensors"
+    options = first_game(GtpSettings()).options
     assert options.size == 9
-    with pytest.raises(UserError, match="there is no net for go:size=5"):
-        complete(GtpSettings(game="go:size=5"))
+    Table(GoPlayer(GtpSettings(evaluator="torch")), options)
+    assert "runs/go-train/net.safetensors" in capsys.readouterr().err
+    with pytest.raises(UserError, match="there is no net for go:size=25"):
+        first_game(GtpSettings(game="go:size=25"))
     with pytest.raises(UserError, match="gtp plays go"):
-        complete(GtpSettings(game="chess", evaluator="random"))
+        first_game(GtpSettings(game="chess", evaluator="random"))
+
+
+@pytest.mark.parametrize(
+    ("size", "net"), [(7, "go7"), (9, "go9"), (13, "katago-b6c96"), (19, "katago-b6c96")]
+)
+def test_every_board_size_has_a_shipped_net(
+    size: int, net: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    game = zerogames.get_game(f"go:size={size}")
+    found = shipped_net(game)
+    assert found is not None
+    assert found.stem == net
+    assert find_net(None, game).path == found

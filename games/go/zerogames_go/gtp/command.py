@@ -1,10 +1,8 @@
 """Play Go under a program that speaks the Go Text Protocol: `zerogames gtp`."""
 
-import dataclasses
 import io
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from zerogames.command_line import Command, read_arguments
 from zerogames.errors import UserError
@@ -12,14 +10,13 @@ from zerogames.evaluate import NET_EVALUATORS
 from zerogames.identity import split_identity
 from zerogames.nets.net_info import read_net_info
 from zerogames.registry import get_game
-from zerogames.runs.net_source import NetSource, find_net
+from zerogames.runs.net_source import find_net
 from zerogames_go.go import Go
 from zerogames_go.gtp.json_session import JsonSession
 from zerogames_go.gtp.player import GoPlayer
 from zerogames_go.gtp.session import GtpSession
 from zerogames_go.gtp.settings import GtpSettings
 from zerogames_go.gtp.table import Table
-from zerogames_go.options import GoOptions
 
 USUAL_GAMES = ("go:size=9", "go:size=9,komi=7", "go", "go:size=13", "go:size=7,komi=9")
 """Whose nets are looked for, in this order, when neither a net nor a game is named."""
@@ -29,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
     """Run `zerogames gtp`."""
     command = Command(name="gtp", settings=GtpSettings, description=__doc__ or "")
     settings = read_arguments(command, argv)
-    settings, options = complete(settings)
+    options = first_game(settings).options
     player = GoPlayer(settings)
     output = io.TextIOWrapper(
         sys.stdout.buffer, encoding="utf-8", errors="replace", line_buffering=True
@@ -42,32 +39,25 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def complete(settings: GtpSettings) -> tuple[GtpSettings, GoOptions]:
-    """Settings with a net, and the game to begin with."""
-    identity = settings.game
-    if settings.evaluator in NET_EVALUATORS:
-        net = _find_net(settings.net, identity).file()
-        settings = dataclasses.replace(settings, net=net)
-        info = read_net_info(net)
-        if split_identity(info.game)[0] != "go":
-            raise UserError(f"{net} is a net for {info.game}; gtp plays go")
-        identity = identity or info.game
-    return settings, _go(identity or "go").options
-
-
-def _find_net(net: Path | None, identity: str) -> NetSource:
-    """The file that was named, or a net of the game or a usual one, which is printed."""
+def first_game(settings: GtpSettings) -> Go:
+    """The game to begin with: the one that was named, the net's, or a usual one with a net."""
+    net, identity = settings.net, settings.game
+    if settings.evaluator not in NET_EVALUATORS:
+        return _go(identity or "go")
     if net is not None and net.is_file():
-        return find_net(net)
+        made_for = read_net_info(find_net(net).file()).game
+        if split_identity(made_for)[0] != "go":
+            raise UserError(f"{net} is a net for {made_for}; gtp plays go")
+        return _go(identity or made_for)
     problems = []
     for name in [identity] if identity else USUAL_GAMES:
+        game = _go(name)
         try:
-            found = find_net(net, _go(name))
+            find_net(net, game)
         except UserError as error:
             problems.append(error)
             continue
-        print(f"net: {found.title}", file=sys.stderr)
-        return found
+        return game
     raise problems[0]
 
 

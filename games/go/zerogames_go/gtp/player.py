@@ -17,14 +17,17 @@ from zerogames.engine import (
 )
 from zerogames.engine.fallback import first_success, smaller_limits
 from zerogames.errors import UserError
+from zerogames.evaluate import NET_EVALUATORS
 from zerogames.nets.foreign import resolve_net
 from zerogames.nets.net_info import read_net_info
 from zerogames.registry import get_game
+from zerogames.runs.net_source import find_net
 from zerogames_go.go import Go
 from zerogames_go.gtp.net_view import NetView, net_view
 from zerogames_go.gtp.played_game import GtpGame
 from zerogames_go.gtp.resignation import Resignation
 from zerogames_go.gtp.settings import DEFAULT_NODES, GtpSettings
+from zerogames_go.options import GoOptions
 from zerogames_go.passing import options_to_move
 
 
@@ -68,7 +71,7 @@ class Decision:
 
 
 class GoPlayer:
-    """Chooses moves with one net on boards of any size that the net can read."""
+    """Chooses moves: with the net file that was named, else with the usual net for each board."""
 
     def __init__(self, settings: GtpSettings) -> None:
         self.settings = settings
@@ -90,8 +93,15 @@ class GoPlayer:
             search=given.search,
             seed=given.seed,
         )
+        net = given.net
+        if given.evaluator in NET_EVALUATORS and not self._names_file:
+            # A net is of a game with its usual end, not of a session's, which has none.
+            usual = dataclasses.replace(game.options, max_plies=GoOptions().max_plies)
+            source = find_net(net, Go(usual))
+            print(f"net: {source.title}", file=sys.stderr)
+            net = source.file()
         try:
-            self._opened[game.size] = NetEngine.open(game, given.net, settings)
+            self._opened[game.size] = NetEngine.open(game, net, settings)
         except UserError as error:
             own = self._net_size()
             if own in (None, game.size):
@@ -101,9 +111,13 @@ class GoPlayer:
                 "nets without dense heads, such as mob_3x3_4x48+gap, read any board"
             ) from None
 
+    @property
+    def _names_file(self) -> bool:
+        return self.settings.net is not None and self.settings.net.is_file()
+
     def _net_size(self) -> int | None:
-        """Return the board size that the net was made for."""
-        if self.settings.net is None:
+        """Return the board size that the named net was made for."""
+        if self.settings.net is None or not self._names_file:
             return None
         game = get_game(read_net_info(resolve_net(self.settings.net)).game)
         return game.spec.observation_shape[1]

@@ -18,8 +18,9 @@ class GtpSettings:
     """What the engine plays with."""
 
     net: Path | None = None
-    """A net file, ours or another program's, `newest` or `shipped`; by default the newest net of
-    the runs below the working directory, else the one that comes with the program."""
+    """A net file, ours or another program's, `newest` or `shipped`; by default, for each board
+    size, the newest net of the runs below the working directory, else the one that comes with the
+    program."""
     game: str = ""
     """The game before the first command, such as go:size=9,komi=7; by default the net's own."""
     precision: Literal["fp32", "int8"] = "fp32"
