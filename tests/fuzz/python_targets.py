@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import torch
 import zerogames_chess.lc0.network as lc0
-from zerogames_chess.lc0.transfer import import_lc0, to_lc0
+from zerogames_chess.lc0.transfer import format_model, import_lc0, to_lc0
 from zerogames_chess.lc0.wire import Message
 from zerogames_chess.nnue.checkpoint import load_checkpoint, read_about, save_checkpoint
 from zerogames_chess.nnue.feature_set import FeatureSet
@@ -410,6 +410,17 @@ def small_lc0(name: str = "res_3x3_1x2+se1+conv") -> bytes:
     return lc0.format_net(to_lc0(small_net(name, "chess")), "linear16")
 
 
+def attention_lc0() -> list[bytes]:
+    """Small nets of encoders, and a residual one with an attention policy."""
+    frame = lc0.Frame(licence="CC0-1.0", training_steps=7, min_version=(0, 0, 0))
+    names = (
+        "enc_smolgen1.2.2_map_gates_relu2_1x4h2f2+attention2.2+tokens1.2+mlh1.2+mish",
+        "enc_none_dense1.2_2x4h1f2+attention2.2e1h1d2f2+tokens1.2+scalar",
+        "res_3x3_1x2+se1+attention2.2e1h1d2f2selu",
+    )
+    return [format_model(small_net(name, "chess"), frame) for name in names]
+
+
 def short_lc0() -> bytes:
     """A message that mutants of all its parts are made from: only the trunk is whole."""
     net = lc0.parse_net(Message(small_lc0()))
@@ -565,7 +576,9 @@ TARGETS: Mapping[str, Target] = {
     ),
     "katago_weights": Target(a_file(import_katago, "net.bin"), katago_nets),
     "leela_zero_weights": Target(a_file(import_leela_zero, "net.txt"), leela_zero_nets),
-    "lc0_weights": Target(a_file(import_lc0, "net.pb"), lambda: [small_lc0(), short_lc0()]),
+    "lc0_weights": Target(
+        a_file(import_lc0, "net.pb"), lambda: [small_lc0(), short_lc0(), *attention_lc0()]
+    ),
     "nnue_network": Target(nnue_network, lambda: [small_network()]),
     "nnue_checkpoint": Target(a_file(nnue_checkpoint, "a.safetensors"), nnue_checkpoints),
     **{

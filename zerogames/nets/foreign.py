@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zerogames.cache import cached_file
+from zerogames.errors import UserError
 from zerogames.nets.net_info import net_version
 from zerogames.registry import all_plugins
 
@@ -27,6 +28,19 @@ OWN_SUFFIX = ".safetensors"
 def net_suffixes() -> tuple[str, ...]:
     """The endings of files that may be named as nets, ours first."""
     return (OWN_SUFFIX, *_readers())
+
+
+def net_ending(path: Path) -> str:
+    """The ending by which a file is known as another program's net; empty for others."""
+    return next((end for end in _readers() if path.name.endswith(end)), "")
+
+
+def read_foreign(path: Path) -> "Model":
+    """Read another program's net; raise `UserError` for one that no plugin knows."""
+    ending = net_ending(path)
+    if not ending:
+        raise UserError(f"{path}: nets of other programs end with {', '.join(_readers())}")
+    return _readers()[ending](path)
 
 
 def resolve_net(path: str | Path) -> Path:

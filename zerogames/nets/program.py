@@ -310,11 +310,13 @@ class Weights(Layer):
     """Learnt numbers that are no layer's: a table. Its output has no batch."""
 
     value: Array
+    trainable: int | None = None
+    """The numbers from which the table is made; by default it is as learnt."""
 
     @property
     def parameters(self) -> int:
-        """All."""
-        return self.value.size
+        """What training changes."""
+        return self.value.size if self.trainable is None else self.trainable
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

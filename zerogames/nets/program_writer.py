@@ -169,11 +169,13 @@ class ProgramWriter:
         """Attention of `heads` heads; what is in `bias` is added to their logits."""
         return self._add(p.Attention, (query, key, value, *bias), value.shape, heads=heads)
 
-    def weights(self, parameter: torch.Tensor, name: str) -> Tensor:
-        """Learnt numbers that are no layer's."""
+    def weights(
+        self, parameter: torch.Tensor, name: str, *, trainable: int | None = None
+    ) -> Tensor:
+        """Learnt numbers that are no layer's, or made from so many `trainable` ones."""
         value = array(parameter)
         with self.within(f"{self._scope}.{name}"):
-            return self._add(p.Weights, (), value.shape, value=value)
+            return self._add(p.Weights, (), value.shape, value=value, trainable=trainable)
 
     def op(
         self,

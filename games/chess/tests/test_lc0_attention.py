@@ -1,7 +1,9 @@
 """Lc0's attention nets: its own answers for four small nets, round trips, what is refused."""
 
+import contextlib
 import gzip
 import json
+import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ from zerogames.evaluate.opening import open_evaluator
 from zerogames.export.parity import torch_answers
 from zerogames.export.positions import random_positions
 from zerogames.game import State, play_actions
-from zerogames.nets import build_model
+from zerogames.nets import build_model, load_net
 from zerogames.nets.evaluation import Evaluation
 from zerogames.nets.model import Model
 from zerogames.registry import get_game
@@ -277,6 +279,56 @@ def test_other_nets_are_refused_by_name(
 ) -> None:
     with pytest.raises(UserError, match=reason):
         message_to_model(changed(nets / f"{kind}.pb.gz", network, drop))
+
+
+def test_import_says_what_a_net_is(
+    nets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "soft.safetensors"
+    arguments = ["import", str(nets / "kind3.pb.gz"), "--out", str(out)]
+    assert main([*arguments, "--policy-head", "soft", "--value-head", "st"]) == 0
+    told = capsys.readouterr().out
+    for text in ("405,324 parameters", "CC0-1.0", "MFLOP per position", "positions/s in batches"):
+        assert text in told
+    model = import_lc0(nets / "kind3.pb.gz", ChosenHeads(policy="soft", value="st"))
+    assert load_net(out)[0].spec.name == model.spec.name
+    ours, right = answers_of(load_net(out)[0]), answers_of(model)
+    np.testing.assert_array_equal(ours.policy_logits, right.policy_logits)
+    assert load_net(out)[1].origin == model.origin
+    assert main(["info", str(nets / "kind1.pb.gz")]) == 0
+    assert "smolgen" not in capsys.readouterr().out
+
+
+def test_damaged_files_are_one_line(nets: Path, tmp_path: Path) -> None:
+    whole, rng = gzip.decompress((nets / "kind3.pb.gz").read_bytes()), random.Random(1)
+    path = tmp_path / "net.pb"
+    for _ in range(60):
+        changed = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            changed[rng.randrange(rng.choice([len(changed), 400]))] = rng.randrange(256)
+        path.write_bytes(changed[: rng.choice([len(changed), rng.randrange(len(changed))])])
+        with contextlib.suppress(UserError):
+            import_lc0(path)
+
+
+@pytest.mark.slow
+def test_a_net_of_the_largest_kind_fits_in_memory(tmp_path: Path) -> None:
+    """BT4's shape: at most three times the unpacked file and 300 MB."""
+    name = "enc_smolgen32.256.256_dense512.1536_gates_15x1024h32f1536+mish"
+    name += "+attention1024.1024+tokens128.128+mlh32.128"
+    path = tmp_path / "large.pb"
+    export_lc0(build_model(CHESS.parse_net(name), CHESS), path)
+    script = (
+        "import resource, sys; from zerogames_chess.lc0 import import_lc0; "
+        "model = import_lc0(sys.argv[1]); "
+        "print(sum(p.numel() for p in model.parameters())); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    parameters, peak = map(int, done.stdout.split())
+    assert parameters > 185_000_000
+    assert peak < 3 * path.stat().st_size + 300_000_000
 
 
 def test_absent_heads_are_refused(nets: Path) -> None:

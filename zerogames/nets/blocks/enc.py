@@ -218,7 +218,9 @@ class EncoderBlock(nn.Module):
         bias = []
         if self.fixed_bias is not None:
             with net.within(self.fixed_bias):
-                bias.append(net.weights(self.fixed_bias(net.program.board), "bias"))
+                trainable = sum(part.numel() for part in self.fixed_bias.parameters())
+                table = self.fixed_bias(net.program.board)
+                bias.append(net.weights(table, "bias", trainable=trainable))
         if self.smolgen is not None:
             with net.within(self.smolgen):
                 bias.append(self.smolgen.layers(net, x))
@@ -301,7 +303,9 @@ class Embedding(nn.Module):
             with net.within(self.embed):
                 x = net.append(Dense, x, shape=shape, weight=first, bias=None)
                 table = array(self.reach) @ rest.T + bias
-                x = net.add(x, net.weights(torch.from_numpy(table), "map"))
+                x = net.add(
+                    x, net.weights(torch.from_numpy(table), "map", trainable=rest.size + bias.size)
+                )
         else:
             if self.pieces is not None:
                 ends = (np.array([end], np.int64) for end in (0, PIECE_PLANES, 2))

@@ -231,7 +231,8 @@ class _Body:
         words += ["gates"] if gates[0] else []
         words += [self.ffn] if self.ffn != self.activation else []
         self._refuse_relative()
-        name = f"enc_{'_'.join(words)}_{blocks}x{channels}h{heads}d{width}f{hidden}"
+        sizes = f"h{heads}{'' if width == channels else f'd{width}'}f{hidden}"
+        name = f"enc_{'_'.join(words)}_{blocks}x{channels}{sizes}"
         if self.tower is not None:
             tower, excitation = tower_name(*self.tower)
             name = f"{tower}-{name}+{excitation}"
@@ -239,8 +240,8 @@ class _Body:
         value = self.places.value
         options.append(f"tokens{self.bias_count(value[0])}.{self.bias_count(value[1])}")
         if self.moves_left:
-            sizes = (self.bias_count(path) for path in MOVES_LEFT[:2])
-            options.append(f"mlh{'.'.join(map(str, sizes))}")
+            plies = (str(self.bias_count(path)) for path in MOVES_LEFT[:2])
+            options.append(f"mlh{'.'.join(plies)}")
         options += [] if self.wdl else ["scalar"]
         options += [self.activation] if self.activation != "relu" else []
         return "+".join([name, *options])

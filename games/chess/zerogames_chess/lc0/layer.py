@@ -13,6 +13,7 @@ Encoding = Literal["linear16", "float16", "bfloat16", "float32"]
 ENCODINGS: tuple[Encoding, ...] = get_args(Encoding)
 """Numbered from 1 in the file."""
 _MIN, _MAX, _PARAMS, _ENCODING = 1, 2, 3, 4
+_PIECE = 1 << 20
 
 
 def count_numbers(message: Message, default: int = 1) -> int:
@@ -31,26 +32,39 @@ def _width(encoding: Encoding) -> int:
     return 4 if encoding == "float32" else 2
 
 
-def decode_layer(message: Message, default: int = 1) -> Floats:
-    """The numbers of a layer, in the order of the file; empty if it has none."""
+def decode_layer(message: Message, default: int = 1, out: Floats | None = None) -> Floats:
+    """The numbers of a layer, in the order of the file; empty if it has none.
+
+    Args:
+        message: The layer.
+        default: The number of the encoding of layers that tell none.
+        out: Where to write them, for as many numbers as it has; by default a new array.
+    """
     raw = message.raw(_PARAMS)
     encoding = _encoding(message, default)
     width = _width(encoding)
     if len(raw) % width:
         raise UserError(f"damaged: {len(raw)} bytes are not {encoding} numbers")
-    if encoding == "linear16":
-        low, high = np.float32(message.real(_MIN)), np.float32(message.real(_MAX))
-        steps = np.frombuffer(raw, "<u2").astype(np.float64)
-        values = (low + (np.float64(high) - low) * steps / 65535).astype(np.float32)
-    elif encoding == "float16":
-        values = np.frombuffer(raw, "<f2").astype(np.float32)
-    elif encoding == "bfloat16":
-        values = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
-    else:
-        values = np.frombuffer(raw, "<f4").astype(np.float32)
-    if not np.isfinite(values).all():
-        raise UserError("damaged: a layer holds numbers that are not finite")
+    span = message.real(_MIN), message.real(_MAX)
+    values = np.empty(len(raw) // width, np.float32) if out is None else out
+    for first in range(0, len(values), _PIECE):  # large layers in pieces: what is between is wide
+        part = raw[first * width : (first + _PIECE) * width]
+        values[first : first + _PIECE] = _decode(part, encoding, span)
+        if not np.isfinite(values[first : first + _PIECE]).all():
+            raise UserError("damaged: a layer holds numbers that are not finite")
     return values
+
+
+def _decode(raw: memoryview, encoding: Encoding, span: tuple[float, float]) -> Floats:
+    if encoding == "linear16":
+        low, high = np.float32(span[0]), np.float32(span[1])
+        steps = np.frombuffer(raw, "<u2").astype(np.float64)
+        return (low + (np.float64(high) - low) * steps / 65535).astype(np.float32)
+    if encoding == "float16":
+        return np.frombuffer(raw, "<f2").astype(np.float32)
+    if encoding == "bfloat16":
+        return (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
+    return np.frombuffer(raw, "<f4").astype(np.float32)
 
 
 def encode_layer(values: Floats, encoding: Encoding = "linear16") -> bytes:

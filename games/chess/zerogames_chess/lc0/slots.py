@@ -29,15 +29,17 @@ class Slot:
     column: tuple[int, float] | None = None
     """A column of the matrix that the file has multiplied by a factor."""
 
-    def fill(self, numbers: Floats) -> None:
+    @torch.no_grad()
+    def fill(self, message: Message, default: int) -> None:
         """Take the file's numbers."""
-        shape = tuple(self.tensor.shape)
-        array = torch.from_numpy(numbers).reshape(shape[::-1] if self.is_turned else shape)
-        with torch.no_grad():
-            self.tensor.copy_(array.T if self.is_turned else array)
-            if self.column is not None:
-                place, factor = self.column
-                self.tensor[:, place] = (self.tensor[:, place].double() / factor).float()
+        if self.is_turned:
+            numbers = torch.from_numpy(decode_layer(message, default))
+            self.tensor.copy_(numbers.reshape(tuple(self.tensor.shape)[::-1]).T)
+        else:  # without another copy
+            decode_layer(message, default, self.tensor.view(-1).numpy())
+        if self.column is not None:
+            place, factor = self.column
+            self.tensor[:, place] = (self.tensor[:, place].double() / factor).float()
 
     def numbers(self) -> Floats:
         """The numbers as the file has them."""
@@ -136,7 +138,7 @@ class Layers:
         for slot in slots:
             message = self._message(slot.path)
             assert message is not None
-            slot.fill(decode_layer(message, self.default))
+            slot.fill(message, self.default)
 
 
 def name_path(path: Path) -> str:
