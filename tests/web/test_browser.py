@@ -1,6 +1,7 @@
 """The page in a real browser: whole games by clicks, dragging, reconnecting, hostile names."""
 
 import contextlib
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ from zerogames import get_game
 from zerogames.game import parse_actions, play_actions
 from zerogames.picture import CellPicture
 from zerogames.web.server import WebSettings, make_app, open_socket
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small_run import write_small_run
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = "/usr/bin/chromium"
@@ -34,7 +38,8 @@ ARGS = (
 class Served:
     """A server in a thread, which can be stopped and started again at the same address."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: WebSettings | None = None) -> None:
+        self._settings = settings or WebSettings(game="connect4")
         self._port = 0
         self.start()
 
@@ -46,7 +51,7 @@ class Served:
         self._socket = open_socket(self._port)
         self._port = self._socket.getsockname()[1]
         self._socket.listen()
-        app = make_app(WebSettings(game="connect4"), TOKEN)
+        app = make_app(self._settings, TOKEN)
         config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
@@ -55,6 +60,9 @@ class Served:
         self._thread.start()
         while not self._server.started:
             time.sleep(0.01)
+
+    def close(self) -> None:
+        self.stop()
 
     def stop(self) -> None:
         self._server.should_exit = True
@@ -282,3 +290,21 @@ def test_a_game_is_handed_from_play_to_analysis(page, served: Served) -> None:  
     page.wait_for_selector(".moves >> text=3")
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_function("() => document.querySelectorAll('.tree .move').length === 2")
+
+
+def test_a_runs_checkpoints_are_scrubbed(browser, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    write_small_run(tmp_path / "<b>small")
+    server = Served(WebSettings(runs_folder=tmp_path))
+    context = browser.new_context(viewport={"width": 1000, "height": 800})
+    with contextlib.closing(server), contextlib.closing(context):
+        page = context.new_page()
+        page.goto(server.address + "#runs")
+        page.wait_for_selector("text=Step 20: Red to move")
+        page.locator("#checkpoint").focus()
+        page.keyboard.press("Home")
+        page.wait_for_selector("text=Step 0: Red to move")
+        page.get_by_text("This position at every step").click()
+        page.wait_for_selector("text=Points that the side to move may expect")
+        assert page.locator(".curves svg").count() == 3
+        assert page.locator(".findings .good").count() >= 2
+        assert page.locator("main b").count() == 0

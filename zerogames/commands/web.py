@@ -1,9 +1,10 @@
-"""Play and analyse in the browser: `zerogames web --game go:size=9`."""
+"""Play, analyse and watch runs in the browser: `zerogames web --game go:size=9`."""
 
 import importlib.util
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from zerogames.arguments import read_options
@@ -22,6 +23,10 @@ class WebOptions:
     """The game to begin with, with its options, e.g. go:size=9."""
     net: tuple[str, ...] = ()
     """Net files to offer beside the newest one of the runs in `runs` and the shipped ones."""
+    runs: Path = Path("runs")
+    """The folder whose runs are shown."""
+    run: tuple[Path, ...] = ()
+    """Folders of further runs to show."""
     port: int = 8680
     """The port on loopback; 0 takes one that is free."""
     threads: int = os.cpu_count() or 1
@@ -53,9 +58,14 @@ def main(argv: Sequence[str]) -> int:
     for net in options.net:
         if find_net(net).path is None:
             raise UserError(f"--net {net}: name a file")
+    for run in options.run:
+        if not run.is_dir():
+            raise UserError(f"--run {run}: there is no such folder")
     settings = WebSettings(
         game=game.spec.identity,
         nets=options.net,
+        runs_folder=options.runs,
+        runs=options.run,
         threads=options.threads,
         precision=options.precision,
         seed=options.seed,

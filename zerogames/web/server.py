@@ -18,12 +18,14 @@ from starlette.routing import Route
 
 from zerogames.cache import user_cache
 from zerogames.errors import UserError
+from zerogames.runs.net_source import RUNS
 from zerogames.web.analyse_routes import AnalyseRoutes
 from zerogames.web.asking import Asked, make_route, make_stream_route
 from zerogames.web.game_line import GameLines
 from zerogames.web.guard import Guard
 from zerogames.web.opponents import Opponents
 from zerogames.web.play_routes import PlayRoutes
+from zerogames.web.run_routes import RunRoutes
 
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _STATIC = Path(__file__).parent / "static"
@@ -36,6 +38,10 @@ class WebSettings:
     game: str = "chess"
     """The game that the page begins with."""
     nets: Sequence[str] = ()
+    runs_folder: Path = RUNS
+    """The folder in which runs are looked for."""
+    runs: Sequence[Path] = ()
+    """Further runs."""
     threads: int = 1
     precision: str = "fp32"
     seed: int = 0
@@ -55,6 +61,7 @@ def make_app(settings: WebSettings, token: str) -> Guard:
     asked["hello"] = Asked(None, lambda question, stop: {"session": session})
     analysis = AnalyseRoutes(lines, opponents)
     asked |= analysis.routes
+    asked |= RunRoutes(lines, settings.runs_folder, settings.runs).routes
     routes = [make_route(f"/api/{name}", one) for name, one in asked.items()]
     routes += [make_stream_route(f"/api/{name}", one) for name, one in analysis.streams.items()]
     return Guard(Starlette(routes=[*routes, *_file_routes()]), token)

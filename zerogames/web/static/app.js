@@ -3,8 +3,9 @@
 import {make, watch} from "./api.js";
 import {AnalysePage} from "./analyse.js";
 import {PlayPage} from "./play.js";
+import {RunsPage} from "./runs.js";
 
-const pages = {play: ["Play", PlayPage], analyse: ["Analyse", AnalysePage]};
+const pages = {play: ["Play", PlayPage], analyse: ["Analyse", AnalysePage], runs: ["Runs", RunsPage]};
 let current = null;
 
 function open() {
