@@ -331,7 +331,7 @@ def test_cpus_with_instructions_for_it_train_in_bf16_unless_told(
                 settings = TrainerSettings(precision=precision)  # type: ignore[arg-type]
                 kind = _autocast_type(settings, torch.device("cpu"), spec)
                 assert kind == (torch.bfloat16 if half else None)
-        dense = replace(game.parse_net("mob_3x3_1x8"), form="dense")
+        dense = game.parse_net("mob_3x3_dense_1x8")
         assert _autocast_type(TrainerSettings(), torch.device("cpu"), dense) is None
 
 

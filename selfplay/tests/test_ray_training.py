@@ -15,7 +15,9 @@ ray = pytest.importorskip("ray")
 @pytest.mark.xdist_group("ray")
 def test_players_learner_and_rater_work_at_once_and_the_sums_add_up(tmp_path: Path) -> None:
     ray.shutdown()
-    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(
+        "local", num_cpus=3, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+    )
     try:
         settings = tiny(
             tmp_path,

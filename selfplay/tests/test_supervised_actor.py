@@ -23,7 +23,9 @@ pytestmark = [
 @pytest.fixture(scope="module", autouse=True)
 def local_ray() -> Iterator[None]:
     ray.shutdown()
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(
+        "local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+    )
     yield
     ray.shutdown()
 
