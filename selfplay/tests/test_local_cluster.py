@@ -114,16 +114,16 @@ def test_workers_listen_on_loopback_only_and_die_with_a_killed_driver(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("interrupted", [False, True])
+@pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM])
 def test_no_process_outlives_a_command_that_ends(
-    interrupted: bool, tmp_path: Path, commands: list[Command]
+    number: signal.Signals | None, tmp_path: Path, commands: list[Command]
 ) -> None:
-    limit = ["--forever", "--shard-positions", "100"] if interrupted else ["--games", "50"]
+    limit = ["--forever", "--shard-positions", "100"] if number else ["--games", "50"]
     command = Command([*SELFPLAY, *limit, "--out", "run"], tmp_path)
     commands.append(command)
-    if interrupted:
+    if number:
         command.wait_for_games(tmp_path / "run")
-        command.process.send_signal(signal.SIGINT)
+        command.process.send_signal(number)
     assert command.process.wait(120) == 0, command.log.read_text()
     assert command.processes() == []
     assert "WARNING" not in command.log.read_text()

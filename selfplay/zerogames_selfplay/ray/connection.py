@@ -1,8 +1,12 @@
 """Joining a Ray cluster, or starting a local one."""
 
+import contextlib
 import logging
 import os
+import signal
 import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,11 +31,12 @@ class RayConnection:
         self._local: LocalCluster | None = None
         if self._is_ours:
             try:
-                if address is None:
-                    workers = (os.cpu_count() or 1) if needs.workers is None else needs.workers
-                    self._local = LocalCluster(num_cpus=workers + needs.own_cpus)
-                else:
-                    _join(address)
+                with _our_signals():
+                    if address is None:
+                        workers = (os.cpu_count() or 1) if needs.workers is None else needs.workers
+                        self._local = LocalCluster(num_cpus=workers + needs.own_cpus)
+                    else:
+                        _join(address)
             except UserError:
                 raise
             except Exception as error:  # Ray raises plain ones, e.g. after its 30 s for a start
@@ -88,6 +93,18 @@ def _join(address: str) -> None:
     # What Ray says before it is told its level of logging.
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
+
+
+@contextlib.contextmanager
+def _our_signals() -> Iterator[None]:
+    """Keep what signals do: a Ray that has started aborts the process at SIGTERM."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in before.items():
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def _keep_off_the_screen() -> None:

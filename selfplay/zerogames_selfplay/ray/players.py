@@ -283,6 +283,8 @@ class RayPlayers:
         """Stop all actors; every finished game is written first."""
         try:
             self._take_all("close")
+            self._health_at = 0.0
+            self._write_health()
             for worker in self._living:
                 self._retire(worker)
         finally:
