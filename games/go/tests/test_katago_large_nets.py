@@ -42,7 +42,10 @@ def net_of_wheel(version: str, folder: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", WHEELS)
-def test_a_large_net_runs_and_plays(tmp_path: Path, version: str) -> None:
+def test_a_large_net_runs_and_plays(
+    tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     if not KATAGO.exists():
         pytest.skip("no ../shared/data/katago beside the repository")
     path = net_of_wheel(version, tmp_path)

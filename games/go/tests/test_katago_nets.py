@@ -2,6 +2,7 @@ import gzip
 import io
 import json
 import time
+import tracemalloc
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ from zerogames_go.katago.layout import parse_layout
 
 import zerogames
 from zerogames import UserError
+from zerogames.cli import main as run_command
 from zerogames.data.sample import SampleBatch
 from zerogames.evaluate import AnalysingEvaluator, evaluate_states, open_evaluator
 from zerogames.evaluate.native_ import NativeEvaluator
@@ -319,3 +321,35 @@ def position_after(game: Game, plies: int) -> State:
     for _ in range(plies):
         state = state.play(int(rng.choice(state.legal_actions()[:-1])))
     return state
+
+
+def test_info_and_import_say_what_a_file_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = net_file("synthetic/synthetic-v15.bin.gz")
+    assert run_command(["info", str(path)]) == 0
+    assert "synthetic-v15, file version 15" in " ".join(capsys.readouterr().out.split())
+    out = tmp_path / "net.safetensors"
+    assert run_command(["import", str(path), "--out", str(out)]) == 0
+    assert "KataGo's synthetic-v15, file version 15" in capsys.readouterr().out
+    model, info = load_net(out)
+    assert info.origin.startswith("KataGo's synthetic-v15")
+    assert model.spec.encoding == "katago-v7:pass-alive=suicide"
+    assert run_command(["import", str(path), "--out", str(tmp_path / "no" / "net")]) != 0
+
+
+def test_a_file_that_promises_much_takes_little_memory(tmp_path: Path) -> None:
+    head = b"huge\n8\n22\n19\ntrunk\n1\n2\n2\n2\n2\n2\nconv1\n9\n9\n22\n65536\n1\n1\n@BIN@"
+    path = tmp_path / "net.bin"
+    path.write_bytes(head + b"\0" * 1000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match="truncated"):
+            import_katago(path)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+    packed = tmp_path / "bomb.bin.gz"
+    packed.write_bytes(gzip.compress(head + b"\0" * 200_000_000))
+    with pytest.raises(UserError, match="unpacks to more than"):
+        import_katago(packed)
