@@ -4,6 +4,8 @@ import contextlib
 import gzip
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -319,10 +321,11 @@ def test_a_net_of_the_largest_kind_fits_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "large.pb"
     export_lc0(build_model(CHESS.parse_net(name), CHESS), path)
     script = (
-        "import resource, sys; from zerogames_chess.lc0 import import_lc0; "
+        "import re, sys; from zerogames_chess.lc0 import import_lc0; "
         "model = import_lc0(sys.argv[1]); "
         "print(sum(p.numel() for p in model.parameters())); "
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+        "status = open('/proc/self/status').read(); "
+        "print(1024 * int(re.search(r'VmHWM:\\s*(\\d+)', status)[1]))"
     )
     command = [sys.executable, "-c", script, str(path)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
