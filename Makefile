@@ -92,7 +92,8 @@ format: $(STAMP)
 
 # One JSON line per measurement; peers are measured where they are installed.
 bench: $(STAMP)
-	for script in $(filter-out %/measure.py %/strength.py %/chaos.py,$(wildcard benchmarks/*.py)); do \
+	for script in $(filter-out %/measure.py %/patterns.py %/strength.py %/chaos.py,\
+	    $(wildcard benchmarks/*.py)); do \
 	  $(BIN)/python $$script || exit 1; done
 
 wheel: $(VENV)/.build-tools

@@ -62,7 +62,7 @@ def positions(count: int, size: int = 4) -> Tensor:
 
 
 @pytest.mark.parametrize("heads", ["", "+conv+scalar+mlh", "+points+gap+mlh+nopass"])
-@pytest.mark.parametrize("kernel", ["3x3", "5x5", "rng", "krb", "rb", "rbk"])
+@pytest.mark.parametrize("kernel", ["3x3", "5x5", "rng", "rng13", "krb", "rb", "rbk"])
 @pytest.mark.parametrize("block", ["res", "mob", "cnx"])
 def test_every_combination_has_shapes_and_gradients(block: str, kernel: str, heads: str) -> None:
     model = make(f"{block}_{kernel}_2x8{heads}").train()

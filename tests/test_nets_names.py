@@ -60,6 +60,8 @@ def test_the_default_net_of_every_game_is_a_net_of_it() -> None:
     [
         ("rez_3x3_6x64", "unknown block 'rez'; did you mean 'res'"),
         ("mob_3x4_6x64", "unknown kernel of othello '3x4'; did you mean '3x3'"),
+        ("mob_rng1_6x64", "unknown kernel of othello 'rng1'; did you mean 'rng'"),
+        ("mob_rng26_6x64", "unknown kernel of othello 'rng26'; did you mean 'rng'"),
         ("mob_krb_6x64", "unknown kernel of othello 'krb'"),
         ("mob_3x3_opti3_6x64", "unknown kernel form 'opti3'; did you mean 'opti"),
         ("res_3x3_opti1_6x64", "only depthwise kernels"),

@@ -22,6 +22,7 @@ from zerogames.nets.spec import (
     NetSpec,
     Positions,
     Stage,
+    random_taps,
 )
 from zerogames.registry import plugin_of
 
@@ -90,7 +91,7 @@ class BlockKind:
 def check_kernel(kernel: str, game: Game) -> None:
     """Raise `UserError` unless the game's nets can have this kernel."""
     letters = "".join(game.patterns)
-    if kernel in (*SQUARES, "rng"):
+    if kernel in SQUARES or random_taps(kernel):
         return
     if not kernel or set(kernel) - set(letters):
         known = [*SQUARES, "rng", *([letters] if letters else [])]

@@ -41,7 +41,7 @@ def describe_heads(spec: NetSpec) -> dict[str, str]:
 
 def has_random_patterns(spec: NetSpec) -> bool:
     """Whether the net's patterns are drawn from its seed, and thus stored."""
-    return any(isinstance(one, KernelStage) and one.kernel == "rng" for one in spec.stages)
+    return any(isinstance(one, KernelStage) and one.random_taps for one in spec.stages)
 
 
 def describe_net(model: Model) -> NetInfo:

@@ -186,8 +186,9 @@ def group_patterns(spec: NetSpec, stage: Stage, game: Game, layer: int) -> tuple
     """The patterns of the channel groups of the net's layer with patterns number `layer`."""
     assert isinstance(stage, KernelStage)
     patterns: tuple[Pattern, ...]
-    if stage.kernel == "rng":
-        patterns = (random_pattern(stage.pattern_seed * 100_000 + layer),)
+    if stage.random_taps:
+        seed = stage.pattern_seed * 100_000 + layer
+        patterns = (random_pattern(seed, taps=stage.random_taps),)
     elif stage.kernel in SQUARES:
         patterns = (square_pattern(int(stage.kernel[0])),)
     else:

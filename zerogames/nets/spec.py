@@ -1,5 +1,6 @@
 """What a net is, in numbers: the record a net's name is parsed to. Needs no torch."""
 
+import re
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -54,6 +55,12 @@ class Stage:
         )
 
 
+def random_taps(kernel: str) -> int:
+    """The taps of the random patterns of a kernel: 9 for `rng`, 13 for `rng13`; 0 for others."""
+    match = re.fullmatch(r"rng([2-9]|1\d|2[0-5])?", kernel)
+    return int(match[1] or 9) if match else 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class KernelStage(Stage):
     """Blocks around convolutions.
@@ -63,7 +70,8 @@ class KernelStage(Stage):
     """
 
     kernel: str
-    """`3x3`, `5x5`, `rng`, or letters of the game's patterns in the order of the groups."""
+    """`3x3`, `5x5`, `rng` or `rng13`, or letters of the game's patterns in the order of the
+    groups."""
     form: Form = "native"
     """The way a depthwise layer is computed; all forms share one set of weights."""
     expanded: int
@@ -72,6 +80,11 @@ class KernelStage(Stage):
     """Squeeze-and-excitation: hidden width is `channels // se_ratio`; 0 for none."""
     pattern_seed: int = 0
     """The seed of the random patterns of the kernel `rng`."""
+
+    @property
+    def random_taps(self) -> int:
+        """The taps of its random patterns; 0 for patterns that are known."""
+        return random_taps(self.kernel)
 
     @property
     def is_residual(self) -> bool:
