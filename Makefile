@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 GAME ?= chess
 ARGS ?=
 
-.PHONY: web selfplay setup build test test-slow quick test-native fuzz fuzz-engines lint format bench wheel clean
+.PHONY: web selfplay setup build test test-slow quick test-native fuzz fuzz-files fuzz-engines lint format bench wheel clean
 
 # make selfplay GAME=go:size=9 ARGS="--minutes 5"
 selfplay: $(STAMP)
@@ -60,8 +60,9 @@ test-native: $(VENV)/.build-tools
 # coverage if atheris is installed), FUZZ_SECONDS each; libFuzzer takes 0 for no limit. What they
 # learn stays in build/fuzz/corpus, so that a later run goes deeper.
 FUZZ_SECONDS ?= 60
+CLANGXX ?= clang++
 fuzz: $(STAMP)
-	$(WITH_BIN) cmake -G Ninja -S . -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ \
+	$(WITH_BIN) cmake -G Ninja -S . -B build/fuzz -DCMAKE_CXX_COMPILER=$(CLANGXX) \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DZEROGAMES_PYTHON=OFF -DZEROGAMES_FUZZ=ON \
 	  -DZEROGAMES_SANITIZE=ON
 	$(WITH_BIN) cmake --build build/fuzz
@@ -72,6 +73,11 @@ fuzz: $(STAMP)
 	    tests/fuzz/corpus/$$name 2>&1 | grep -E 'number_of_executed|ERROR|SUMMARY|finding'; \
 	  ls build/fuzz/finding-$$name-* 2>/dev/null && exit 1; done; exit 0
 	$(BIN)/python tests/fuzz/run_python.py --seconds $(FUZZ_SECONDS)
+
+# Damaged files of every kind that commands read: read, or refused in one line.
+FUZZ_FILES ?= 100000
+fuzz-files: $(STAMP)
+	$(BIN)/python tests/fuzz/sweep.py --files $(FUZZ_FILES)
 
 # A million random lines to each engine; every answer is checked, every move by two sets of rules.
 FUZZ_LINES ?= 1000000

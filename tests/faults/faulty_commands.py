@@ -4,7 +4,7 @@ import json
 import random
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import chess
@@ -89,6 +89,16 @@ def train(_: Path) -> FaultyCommand:
     )
 
 
+def train_in_parts(inputs: Path) -> FaultyCommand:
+    """Training that makes a checkpoint after every portion of a round."""
+    whole = train(inputs)
+    return replace(
+        whole,
+        name="train, checkpoints inside a round",
+        arguments=lambda out: [*whole.arguments(out), "--checkpoint-s", "0.001"],
+    )
+
+
 def match(_: Path) -> FaultyCommand:
     """A match of four games."""
     words = ["match", "--game", "connect4", "random", "mcts:4", "--games", "4"]
@@ -149,7 +159,7 @@ def pretrain(inputs: Path) -> FaultyCommand:
     )
 
 
-COMMANDS = (selfplay, train, match, nnue_data, nnue_train, pretrain)
+COMMANDS = (selfplay, train, train_in_parts, match, nnue_data, nnue_train, pretrain)
 
 
 def check_readable(out: Path) -> None:

@@ -45,7 +45,7 @@ FAULTS = (
     Fault(errno.EIO),
     Fault(errno.EACCES, lasting=True),
 )
-QUICK_POINTS = {"train": 4, "pretrain": 8}
+QUICK_POINTS = {"train": 3, "train_in_parts": 3, "pretrain": 8}
 """Calls that fail in the quick test; 12 for commands that are not named."""
 MOST_POINTS = 250
 """Calls that fail in the slow test: all of most commands, spread ones of `train`."""

@@ -5,9 +5,13 @@ line in `TARGETS`; games that are installed and their readers of records join by
 `run_python.py` runs the targets.
 """
 
+import gzip
 import hashlib
+import io
 import json
+import tarfile
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,23 +19,27 @@ from functools import cache, partial
 from math import prod
 from pathlib import Path
 
+import chess
 import numpy as np
 import pyarrow.parquet as pq
 import torch
 import zerogames_chess.lc0.network as lc0
 from zerogames_chess.lc0.transfer import format_model, import_lc0, to_lc0
 from zerogames_chess.lc0.wire import Message
+from zerogames_chess.nnue._native import pack_fen, unpack_fens
 from zerogames_chess.nnue.checkpoint import load_checkpoint, read_about, save_checkpoint
 from zerogames_chess.nnue.feature_set import FeatureSet
-from zerogames_chess.nnue.inference import load_native
+from zerogames_chess.nnue.inference import load_native, record_bytes
 from zerogames_chess.nnue.model import NnueModel
 from zerogames_chess.nnue.network import Network, read_network, serialize
+from zerogames_chess.nnue.records import RECORD, map_records, write_records
 from zerogames_go.katago.importing import import_katago
 from zerogames_go.leela_zero.importing import import_leela_zero
 from zerogames_selfplay.loop.settings import TrainSettings
 
 from zerogames.config import to_table
 from zerogames.data.formats import RecordReader, get_game_data
+from zerogames.data.packed_games import pack_games
 from zerogames.data.record import VALUE_COLUMNS, GameRecord, SearchColumns
 from zerogames.data.record_table import SCHEMA
 from zerogames.data.shard import read_shard, write_shard
@@ -52,6 +60,8 @@ from zerogames.registry import all_plugins, get_game
 from zerogames.report.page import make_page
 from zerogames.report.run_data import read_run_data
 from zerogames.runs.folder import read_run, read_table
+from zerogames.runs.game_files import read_games
+from zerogames.runs.journal import pack_entry
 from zerogames.runs.metrics_log import JsonLines
 from zerogames.train.checkpoint import TrainerState, _read_sealed, _seal
 from zerogames.train.checkpoint_folder import CheckpointFolder
@@ -193,10 +203,10 @@ def play(game: Game, plies: int = 12, seed: int = 3) -> GameRecord:
     )
 
 
-def records(game: Game, ending: str) -> list[bytes]:
+def records(game: Game, ending: str, seed: int = 3) -> list[bytes]:
     """A short game in every form of that ending."""
     writers = [w for w in get_game_data(game).writers.values() if w.suffix == f".{ending}"]
-    plain = play(game)
+    plain = play(game, seed=seed)
     talked = replace(plain, result=1.0, reason="resigned", comments={-1: "before", 2: "[%eval 1]"})
     return [writer.write(record) for writer in writers for record in (plain, talked)]
 
@@ -552,6 +562,48 @@ def nnue_checkpoints() -> list[bytes]:
     return [written(lambda path: save_checkpoint(path, model, optimizer, 1), "a.safetensors")]
 
 
+def archives() -> list[bytes]:
+    """Games in every kind of archive."""
+    games = [data for n in range(3) for data in records(get_game("chess"), "pgn", seed=n)[1::2]]
+    made = []
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", method) as archive:
+            for number, game in enumerate(games):
+                archive.writestr(f"folder/{number}.pgn", game)
+        made.append(packed.getvalue())
+    for mode in ("w", "w:gz"):
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode=mode) as tar:  # type: ignore[call-overload]
+            for number, game in enumerate(games):
+                member = tarfile.TarInfo(f"{number}.pgn")
+                member.size = len(game)
+                tar.addfile(member, io.BytesIO(game))
+        made.append(packed.getvalue())
+    return made
+
+
+def journals() -> list[bytes]:
+    """Two entries of games, and none."""
+    record = play(get_game("connect4"), 5)
+    entries = [pack_entry(pack_games([record] * number).data) for number in (1, 2)]
+    return [b"".join(entries), b""]
+
+
+def labels(path: Path) -> None:
+    """Labels of positions, all unpacked."""
+    records = map_records(path)
+    unpack_fens(np.array(record_bytes(records)))
+
+
+def label_files() -> list[bytes]:
+    """Two positions with labels."""
+    fens = [chess.STARTING_FEN, "8/8/4k3/8/8/3K4/8/R7 w - - 0 1"]
+    records = np.frombuffer(b"".join(map(pack_fen, fens)), RECORD)
+    header = {"game": "chess", "unit": "pawn/256"}
+    return [written(partial(write_records, records=records, header=header), "a.zgd")]
+
+
 TARGETS: Mapping[str, Target] = {
     "position": Target(position, positions),
     "net_name": Target(net_name, net_names),
@@ -581,6 +633,10 @@ TARGETS: Mapping[str, Target] = {
     ),
     "nnue_network": Target(nnue_network, lambda: [small_network()]),
     "nnue_checkpoint": Target(a_file(nnue_checkpoint, "a.safetensors"), nnue_checkpoints),
+    "lc0_gz": Target(a_file(import_lc0, "net.pb.gz"), lambda: [gzip.compress(small_lc0())]),
+    "archive": Target(partial(data_file, get_game("chess")), archives),
+    "journal": Target(a_file(read_games, "a.journal"), journals),
+    "nnue_labels": Target(a_file(labels, "a.zgd"), label_files),
     **{
         f"{plugin.name}_{ending}": Target(
             record_reader(get_game(plugin.name), read),

@@ -26,7 +26,8 @@ LONGEST_S = 20
 LARGEST_MB = 1500
 """The largest memory of the process; the libraries take up to 500 MB of it."""
 MAX_BYTES = 200_000
-_BUILD = Path(__file__).parents[2] / "build" / "fuzz"
+FINDINGS = Path(__file__).parents[2] / "build" / "fuzz"
+"""Where the bytes of findings are left."""
 _FAVOURITES = b'\0\xff\x7f\x80()[]{};\\"/-+.09eEwWbB \n=,:'
 _PACKAGES = [
     "zerogames",
@@ -69,7 +70,7 @@ def mutant(corpus: Sequence[bytes], source: random.Random) -> bytes:
     return bytes(data)
 
 
-def check(target: "Target", data: bytes) -> bool:
+def check(target: "Target", data: bytes, largest_mb: int = LARGEST_MB) -> bool:
     """Read one input within the limits of time and memory; whether it was accepted."""
     from python_targets import run
 
@@ -80,7 +81,7 @@ def check(target: "Target", data: bytes) -> bool:
     finally:
         signal.alarm(0)
     largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    assert largest < LARGEST_MB, f"the process has taken {largest} MB"
+    assert largest < largest_mb, f"the process has taken {largest} MB"
     return accepted
 
 
@@ -99,7 +100,7 @@ def by_mutation(name: str, seconds: float, runs: int) -> int:
         try:
             check(TARGETS[name], data)
         except BaseException:
-            path = _BUILD / f"finding-python-{name}-{done}"
+            path = FINDINGS / f"finding-python-{name}-{done}"
             path.write_bytes(data)
             print(f"{name}: finding after {done} inputs, in {path}", file=sys.stderr)
             raise
@@ -116,7 +117,7 @@ def with_atheris(name: str, seconds: float, runs: int) -> None:
         from python_targets import TARGETS
 
     target = TARGETS[name]
-    learned = _BUILD / "corpus" / f"python-{name}"
+    learned = FINDINGS / "corpus" / f"python-{name}"
     learned.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(target.corpus(name)):
         (learned / f"seed-{number}").write_bytes(data)
@@ -126,7 +127,7 @@ def with_atheris(name: str, seconds: float, runs: int) -> None:
         f"-timeout={LONGEST_S}",
         f"-rss_limit_mb={LARGEST_MB}",
         f"-max_len={MAX_BYTES}",
-        f"-artifact_prefix={_BUILD}/finding-python-{name}-",
+        f"-artifact_prefix={FINDINGS}/finding-python-{name}-",
         "-print_final_stats=1",
         "-verbosity=0",
     ]
@@ -150,7 +151,7 @@ def main() -> int:
     parser.add_argument("--plain", action="store_true", help="Mutate even if atheris is there.")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    _BUILD.mkdir(parents=True, exist_ok=True)
+    FINDINGS.mkdir(parents=True, exist_ok=True)
     if options.here:
         [name] = options.names
         try:

@@ -1,5 +1,6 @@
 """The interface of the engines that a session drives."""
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -110,8 +111,8 @@ class Engine(Protocol[P]):
     def ponder_hit(self) -> None:
         """The expected move was played: let the limits count; from any thread."""
 
-    def bench(self, words: Sequence[str]) -> list[str]:
-        """Return the lines that answer `bench`."""
+    def bench(self, words: Sequence[str], stop: threading.Event) -> list[str]:
+        """Return the lines that answer `bench`; soon and of any kind once `stop` is set."""
 
     def evaluation(self, position: P) -> str:
         """Return the evaluation of a position without search, as text."""

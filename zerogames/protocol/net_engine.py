@@ -198,13 +198,13 @@ class ProtocolNetEngine:
         (found,) = evaluate_states(self._engine.evaluator, [position.state])
         return "win {:.3f} draw {:.3f} loss {:.3f}".format(*found.wdl)
 
-    def bench(self, words: Sequence[str]) -> list[str]:
+    def bench(self, words: Sequence[str], stop: threading.Event) -> list[str]:
         """Measure the nodes per second of a search from the start position."""
         self.get_ready()
         nodes = int(words[0]) if words and words[0].isdecimal() else 1000
         engine = self._new_engine()
         began = time.monotonic()
-        thought = engine.think(ThinkLimits(nodes=min(max(nodes, 1), 1_000_000), lines=2))
+        thought = engine.think(ThinkLimits(nodes=min(max(nodes, 1), 1_000_000), lines=2), stop=stop)
         seconds = max(time.monotonic() - began, 1e-3)
         return [f"bench {thought.nodes} nodes {round(thought.nodes / seconds)} nodes/s"]
 

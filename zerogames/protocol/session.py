@@ -82,7 +82,7 @@ class Session(Generic[P]):
         self._released = threading.Event()
         """Set when `bestmove` may be said: always, but for infinite searches and pondering."""
         self._stopped = threading.Event()
-        """Set when `perft` is to end."""
+        """Set when `perft` or `bench` is to end."""
         self._pondering = False
         self._commands: dict[str, Callable[[Sequence[str]], None]] = {
             dialect.name: self._introduce,
@@ -335,8 +335,8 @@ class Session(Generic[P]):
         )
 
     def _stop(self) -> None:
-        self._engine.stop()
         self._stopped.set()
+        self._engine.stop()
         self._released.set()
 
     def _ponderhit(self) -> None:
@@ -360,19 +360,31 @@ class Session(Generic[P]):
             if self._stopped.is_set():
                 raise UserError("perft was stopped")
 
-        def count() -> None:
+        def count() -> list[str]:
+            moves = position.state.divide(depth, check)
+            total = sum(nodes for _, nodes in moves)
+            return [*(f"{text}: {nodes}" for text, nodes in moves), f"Nodes searched: {total}"]
+
+        self._answer_later("perft", count)
+
+    def _answer_later(self, name: str, answer: Callable[[], list[str]]) -> None:
+        """Say lines that take long to make; `stop` and `quit` end it."""
+
+        def run() -> None:
             try:
-                moves = position.state.divide(depth, check)
+                lines = answer()
             except UserError as error:
-                self._say(f"info string {error}")
-                return
-            for text, nodes in moves:
-                self._say(f"{text}: {nodes}")
-            self._say(f"Nodes searched: {sum(nodes for _, nodes in moves)}")
+                lines = [f"info string error: {error}"]
+            except Exception as error:
+                lines = [f"info string internal error: {one_line(error)}"]
+            if self._stopped.is_set():
+                lines = [f"info string {name} was stopped"]
+            for text in lines:
+                self._say(text)
 
         self._stopped.clear()
         self._released.set()  # It ends by itself.
-        self._work(count)
+        self._work(run)
 
     def _eval(self, _: Sequence[str]) -> None:
         self._finish()
@@ -380,8 +392,7 @@ class Session(Generic[P]):
 
     def _bench(self, words: Sequence[str]) -> None:
         self._finish()
-        for text in self._engine.bench(words):
-            self._say(text)
+        self._answer_later("bench", lambda: self._engine.bench(words, self._stopped))
 
 
 def _skip_line(source: BinaryIO) -> None:

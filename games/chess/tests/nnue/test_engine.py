@@ -208,7 +208,7 @@ def test_only_the_given_moves_are_searched(engine: _native.Engine) -> None:
 
 
 def test_bench_is_the_signature_of_search_and_network(net_file: Path) -> None:
-    said = [converse(net_file, "bench 4", "quit")[-1].split()[1] for _ in range(2)]
+    said = [converse(net_file, "bench 4")[-1].split()[1] for _ in range(2)]
     assert said[0] == said[1]
     assert int(said[0]) == bench(_native.Engine(load_native(read_network(net_file)), 16), 4)[0]
     assert "error" in converse(net_file, "bench x")[-1]

@@ -164,6 +164,15 @@ def test_perft_ends_when_it_is_told(engine: Engine, end: Sequence[str]) -> None:
     assert not any(line.startswith("Nodes searched") for line in said)
 
 
+@pytest.mark.parametrize("end", [["stop"], ["quit"], ["go nodes 3"]])
+def test_bench_ends_when_it_is_told(engine: Engine, end: Sequence[str]) -> None:
+    began = time.monotonic()
+    said = talk(engine, "isready", "bench 1000000", *end)
+    assert time.monotonic() - began < 10
+    assert "info string bench was stopped" in said
+    assert not any(line.startswith("bench ") for line in said)
+
+
 @pytest.mark.parametrize("depth", ["x", "", "-1", "0", "8", HUGE])
 def test_perft_of_no_depth_searches_nothing(engine: Engine, depth: str) -> None:
     said = talk(engine, f"go perft {depth}")

@@ -34,6 +34,7 @@ class NnueEngine:
         self._order: SearchOrder | None = None
         self._began = 0.0
         self._timer: threading.Timer | None = None
+        self._benching: _native.Engine | None = None
 
     @property
     def options(self) -> Sequence[Option]:
@@ -72,6 +73,8 @@ class NnueEngine:
     def stop(self) -> None:
         """End the search within a thousand nodes."""
         self._engine.stop()
+        if self._benching is not None:
+            self._benching.stop()
 
     def ponder_hit(self) -> None:
         """Time pondered was thinking time too: only the rest of the share is used."""
@@ -107,12 +110,14 @@ class NnueEngine:
         self._engine.set_position(position.fen, list(position.moves), position.chess960)
         return f"evaluation {self._engine.evaluate()}"
 
-    def bench(self, words: Sequence[str]) -> list[str]:
+    def bench(self, words: Sequence[str], stop: threading.Event) -> list[str]:
         """The node signature: it changes exactly when the search or the network does."""
         depth = parse_integer(words[0]) if words else BENCH_DEPTH
         if depth is None:
             raise UserError("bench: write the depth, e.g. `bench 9`")
-        engine: _native.Engine = load_engine(self._network)
+        self._benching = engine = load_engine(self._network)
+        if stop.is_set():  # Before `stop` above could know of this engine.
+            engine.stop()
         nodes, seconds = bench(engine, min(max(1, depth), 30))
         return [f"bench {nodes} nodes {round(nodes / max(seconds, 1e-3))} nodes/s"]
 

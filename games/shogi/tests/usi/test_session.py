@@ -201,3 +201,16 @@ def test_the_command_is_an_engine() -> None:
     assert "usiok" in said
     assert "readyok" in said
     assert said[-1].split()[1] in legal_moves("startpos")
+
+
+@pytest.mark.parametrize("end", ["stop", "quit", "go nodes 3"])
+def test_bench_ends_when_it_is_told(end: str) -> None:
+    began = time.monotonic()
+    said = talk("isready", "bench 1000000", end)
+    assert time.monotonic() - began < 10
+    assert "info string bench was stopped" in said
+    assert not any(line.startswith("bench ") for line in said)
+
+
+def test_bench_that_is_not_stopped_tells_its_speed() -> None:
+    assert talk("bench 20")[-1].startswith("bench 2")
