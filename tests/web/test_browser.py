@@ -147,6 +147,8 @@ GAMES = {
     "chess, mate": ("chess|", "f2f3 e7e5 g2g4 d8h4", "Black wins (checkmate)"),
     "go:size=5, passes": ("go:size=5|", "C3 C2 pass pass", "wins"),
     "othello:size=4": ("othello:size=4|", "", "wins"),
+    "hex, swap": ("hex|", "c2 swap a1", "to move"),
+    "amazons, a side acts three times": ("amazons|", "j4 e9 f10 g10", "second player to move"),
     "shogi, drop and mate": (
         "shogi|4k4/9/4P4/9/9/9/9/9/4K4 b G 1", "G*5b", "Black wins"),
     "shogi, promotion by a choice": (

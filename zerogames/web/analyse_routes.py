@@ -28,7 +28,7 @@ MOST_MOVES = 40
 """Moves that an update tells, the most visited ones."""
 UPDATE_S = 0.1
 """Seconds between two updates."""
-SHOWN_LINES, SHOWN_PLIES = 6, 10
+SHOWN_LINES, SHOWN_PLIES = 4, 8
 """Principal variations of an update, and their length."""
 _POSITION_LENGTH = 400
 

@@ -208,7 +208,8 @@ export class Board {
   // Arrows and discs for moves: `[{cells, weight (0 to 1), text}]`.
   mark(marks) {
     if (!this.marks) return;
-    const middles = new Map(this.polygons.map(one => [one.dataset.name, one]));
+    // Of cells that share a name, such as a column, the first one.
+    const middles = new Map([...this.polygons].reverse().map(one => [one.dataset.name, one]));
     const size = Math.sqrt(this.position.box[2] * this.position.box[3] / Math.max(9, this.polygons.length));
     const shapes = [];
     for (const {cells, weight, text} of marks) {
