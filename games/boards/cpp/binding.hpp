@@ -15,6 +15,8 @@ namespace zerogames::boards {
 void bind_amazons(nb::module_& m);
 void bind_ataxx(nb::module_& m);
 void bind_breakthrough(nb::module_& m);
+void bind_connect6(nb::module_& m);
+void bind_gomoku(nb::module_& m);
 void bind_hex(nb::module_& m);
 
 }  // namespace zerogames::boards

@@ -3,6 +3,8 @@
 #include "amazons.hpp"
 #include "ataxx.hpp"
 #include "breakthrough.hpp"
+#include "connect6.hpp"
+#include "gomoku.hpp"
 #include "hex.hpp"
 #include "zerogames/game_test.hpp"
 
@@ -109,6 +111,49 @@ void check_breakthrough() {
   check_throws([] { Breakthrough::from_text(4, 3, "1w1/b2/3/3 w"); });
 }
 
+void check_gomoku() {
+  for (const int size : {5, 9, 15, 19}) {
+    for (const std::string_view rule : {"freestyle", "standard", "renju"}) {
+      const Gomoku start(size, rule);
+      check_random_games(start, Gomoku::parse_encoding("stones"), {.games = size < 10 ? 20 : 2});
+      check_texts(start,
+                  [&](std::string_view text) { return Gomoku::from_text(size, rule, text); });
+    }
+  }
+  // Six in a row: a win, nothing, forbidden for Black.
+  const std::string_view six = "7/7/xxx1xx1/7/7/1o1o1o1/o4o1 x";
+  struct Case {
+    const char* rule;
+    bool legal;
+    std::optional<float> result;
+  };
+  for (const Case& one : {Case{"freestyle", true, 1.0F}, Case{"standard", true, std::nullopt},
+                          Case{"renju", false, std::nullopt}}) {
+    auto state = Gomoku::from_text(7, one.rule, six);
+    check(state.is_legal(31) == one.legal, one.rule);
+    if (one.legal) state.play(31);
+    check(state.result() == one.result, one.rule);
+  }
+  check_throws([] { Gomoku::from_text(5, "freestyle", "xxxxx/5/5/oooo1/5 x"); });
+  check_throws([] { Gomoku(15, "swap2"); });
+}
+
+void check_connect6() {
+  for (const int size : {6, 9, 19}) {
+    const Connect6 start(size);
+    check_random_games(start, Connect6::parse_encoding("stones"), {.games = size < 10 ? 20 : 2});
+    check_texts(start, [&](std::string_view text) { return Connect6::from_text(size, text); });
+  }
+  Connect6 state(6);
+  std::string sides;
+  for (int cell = 0; cell < 7; ++cell) {
+    sides += static_cast<char>('0' + state.to_play());
+    state.play(6 * (cell % 6) + cell / 6 + 2 * (cell % 2));
+  }
+  check(sides == "0110011", "one stone, then two and two");
+  check_throws([] { Connect6::from_text(6, "6/6/6/6/6/xx4 o"); });
+}
+
 }  // namespace
 
 int main() {
@@ -116,5 +161,7 @@ int main() {
   check_ataxx();
   check_hex();
   check_breakthrough();
+  check_gomoku();
+  check_connect6();
   return report_checks();
 }

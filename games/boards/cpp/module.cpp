@@ -6,5 +6,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
   zerogames::boards::bind_amazons(m);
   zerogames::boards::bind_ataxx(m);
   zerogames::boards::bind_breakthrough(m);
+  zerogames::boards::bind_connect6(m);
+  zerogames::boards::bind_gomoku(m);
   zerogames::boards::bind_hex(m);
 }

@@ -25,3 +25,10 @@ RINGS = {
     # Where a piece jumps to and comes from; clones and captures are the full 3x3.
     "j": Pattern.from_mask("jumps", "11111 10001 10101 10001 11111"),
 }
+
+LINES = {
+    # Rows of stones along and across, aslant, and all at once.
+    "l": Pattern.from_mask("cross", "00100 00100 11111 00100 00100"),
+    "d": Pattern.from_mask("diagonals", "10001 01010 00100 01010 10001"),
+    **QUEENS,
+}
