@@ -57,8 +57,9 @@ def show_records(console: Console, path: Path, export: Path | None) -> int:
 
 
 def _workers_table(workers: Sequence[WorkerHealth]) -> Table:
-    columns = ("worker", "node", "games", "positions/s", "restarts", "age of net", "other results")
+    columns = ("worker", "node", "games", "positions/s", "restarts", "age of net", "difference")
     table = Table(*columns, title="workers of the last session")
+    table.caption = "difference: of the mean result from that of the others, in standard errors"
     for one in workers:
         far = deviation(one, workers)
         table.add_row(
@@ -68,7 +69,7 @@ def _workers_table(workers: Sequence[WorkerHealth]) -> Table:
             f"{one.positions_per_s:,.1f}",
             f"{one.restarts}",
             clock(one.net_age_s),
-            "-" if far is None else f"{far:+.1f} standard errors",
+            "-" if far is None else f"{far:+.1f}",
         )
     return table
 
