@@ -38,7 +38,7 @@ class Options:
     reference: str = "res_3x3_6x64+conv"
     families: tuple[str, ...] = FAMILIES
     """Names with `{c}` for the channels, which are multiples of `step`."""
-    step: int = 8
+    step: int = 4
     """Channels are multiples of it."""
     largest: int = 512
     """Channels."""
