@@ -59,6 +59,7 @@ UNKNOWN = [
     ("train --seed", "--seed needs a value"),
     ("uci --ndoes 3", "did you mean '--nodes'"),
     ("usi --ndoes 3", "did you mean '--nodes'"),
+    ("web --prot 3", "did you mean '--port'"),
 ]
 VALUES = [
     ("compare", "--steps", "int"),
