@@ -11,8 +11,8 @@ using namespace zerogames::trunk;
 namespace {
 
 NormRelu make_norm(int channels, const nb::tuple& norm) {
-  return {.scale = padded(nb::cast<Array<float, 1>>(norm[0]), channels),
-          .shift = padded(nb::cast<Array<float, 1>>(norm[1]), channels)};
+  return {.scale = padded(nb::cast<Array<float, 1>>(part(norm, 0)), channels),
+          .shift = padded(nb::cast<Array<float, 1>>(part(norm, 1)), channels)};
 }
 
 void add_block(Trunk& trunk, const nb::tuple& first, const nb::tuple& last,
@@ -38,11 +38,11 @@ void add_normed_block(Trunk& trunk, const nb::tuple& before, const nb::tuple& fi
   int inner = block.first.out();
   if (!bias.is_none()) {
     const auto parts = nb::cast<nb::tuple>(bias);
-    const auto weight = nb::cast<Array<float, 2>>(parts[0]);
+    const auto weight = nb::cast<Array<float, 2>>(part(parts, 0));
     check_channels({weight.shape(0), weight.shape(1)});
     const int pooled = static_cast<int>(weight.shape(1)) / 3;
     block.bias.emplace(static_cast<int>(weight.shape(0)), pooled, all(weight),
-                       nb::cast<float>(parts[1]));
+                       nb::cast<float>(part(parts, 1)));
     if (block.bias->in() != inner) {
       throw std::invalid_argument("the pooled channels do not fit the first layer");
     }

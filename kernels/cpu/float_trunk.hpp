@@ -81,7 +81,8 @@ struct Block {
   Ending ending;
 };
 
-/// Serves one caller at a time: threads and memory for activations are kept between calls.
+/// Serves one caller at a time, others wait: threads and memory for activations are kept between
+/// calls.
 class Trunk {
  public:
   Trunk(const BoardSize& board, int channels, Stem stem)
@@ -94,23 +95,43 @@ class Trunk {
   int channels() const { return channels_; }
   int planes() const { return stem_.planes(); }
   const std::vector<Output>& outputs() const { return outputs_; }
-  void add(Block block) { blocks_.push_back(std::move(block)); }
-  void set_tip(NormRelu tip) { tip_ = std::move(tip); }
-  void add(Output output) { outputs_.push_back(std::move(output)); }
+  void add(Block block) {
+    const auto caller = settle();
+    blocks_.push_back(std::move(block));
+  }
+  void set_tip(NormRelu tip) {
+    const auto caller = settle();
+    tip_ = std::move(tip);
+  }
+  void add(Output output) {
+    const auto caller = settle();
+    outputs_.push_back(std::move(output));
+  }
 
   /// Begins to go from `[batch][planes][squares]` to the outputs, `[batch][size]` each; they are
   /// there when the job is finished.
   std::shared_ptr<Workers::Job> start(const float* x, int batch, std::vector<float*> to,
                                       int threads) {
+    const auto caller = workers_.caller();
     return start_parts(workers_, scratch_, batch, positions_together(), threads,
                        [this, x, to = std::move(to)](Scratch& scratch, int first, int last) {
                          run_part(x, first, last - first, to, scratch);
                        });
   }
 
-  void finish(Workers::Job& job) { workers_.finish(job); }
+  void finish(Workers::Job& job) {
+    const auto caller = workers_.caller();
+    workers_.finish(job);
+  }
 
  private:
+  /// Batches under way read the layers: they end before one is added.
+  std::unique_lock<std::mutex> settle() {
+    auto caller = workers_.caller();
+    workers_.finish_all();
+    return caller;
+  }
+
   struct Scratch {
     Buffer<float> trunk, normed, inner, biased, summand;
     Output::Scratch output;

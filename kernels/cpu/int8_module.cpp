@@ -10,6 +10,7 @@ using namespace nb::literals;
 using namespace zerogames::int8;
 using zerogames::trunk::all;
 using zerogames::trunk::Array;
+using zerogames::trunk::part;
 using zerogames::trunk::Result;
 
 namespace {
@@ -18,9 +19,9 @@ namespace {
 using Layer = nb::tuple;
 
 Convolution make_convolution(const Geometry& board, const Layer& layer) {
-  const auto weight = nb::cast<Array<std::int8_t, 4>>(layer[0]);
-  const auto scale = nb::cast<Array<float, 1>>(layer[1]),
-             bias = nb::cast<Array<float, 1>>(layer[2]);
+  const auto weight = nb::cast<Array<std::int8_t, 4>>(part(layer, 0));
+  const auto scale = nb::cast<Array<float, 1>>(part(layer, 1)),
+             bias = nb::cast<Array<float, 1>>(part(layer, 2));
   zerogames::trunk::check_channels({weight.shape(0), weight.shape(1)});
   return Convolution(board, static_cast<int>(weight.shape(1)), static_cast<int>(weight.shape(0)),
                      zerogames::trunk::window(weight.shape(2), weight.shape(3)), all(weight),
@@ -32,18 +33,18 @@ void add_block(Trunk& trunk, const std::pair<float, int>& input, const nb::tuple
                const nb::object& excitation, bool relu, const nb::object& norm) {
   const Geometry& board = trunk.board();
   const auto [inverse_scale, zero] = input;
-  const nb::object depthwise = layers[1];
+  const nb::object depthwise = nb::borrow(part(layers, 1));
   if (zero < 0 || zero > 255) throw std::invalid_argument("a uint8 zero is 0 to 255");
   Block block{.input = {inverse_scale, zero},
-              .first = make_convolution(board, nb::cast<Layer>(layers[0])),
+              .first = make_convolution(board, nb::cast<Layer>(part(layers, 0))),
               .depthwise = {},
-              .last = make_convolution(board, nb::cast<Layer>(layers[2])),
+              .last = make_convolution(board, nb::cast<Layer>(part(layers, 2))),
               .ending = zerogames::trunk::make_ending(trunk.channels(), excitation, relu, norm)};
   if (!depthwise.is_none()) {
     const auto layer = nb::cast<Layer>(depthwise);
-    const auto weight = nb::cast<Array<std::int8_t, 2>>(layer[0]);
-    const auto scale = nb::cast<Array<float, 1>>(layer[1]),
-               bias = nb::cast<Array<float, 1>>(layer[2]);
+    const auto weight = nb::cast<Array<std::int8_t, 2>>(part(layer, 0));
+    const auto scale = nb::cast<Array<float, 1>>(part(layer, 1)),
+               bias = nb::cast<Array<float, 1>>(part(layer, 2));
     zerogames::trunk::check_channels({weight.shape(0)});
     block.depthwise.emplace(board, static_cast<int>(weight.shape(0)), all(weight), all(scale),
                             all(bias));

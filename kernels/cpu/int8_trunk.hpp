@@ -23,7 +23,8 @@ struct Block {
   trunk::Ending ending;
 };
 
-/// Serves one caller at a time: threads and memory for activations are kept between calls.
+/// Serves one caller at a time, others wait: threads and memory for activations are kept between
+/// calls.
 class Trunk {
  public:
   Trunk(const Geometry& board, int channels, trunk::Stem stem)
@@ -36,13 +37,20 @@ class Trunk {
   int channels() const { return channels_; }
   int planes() const { return stem_.planes(); }
   const std::vector<trunk::Output>& outputs() const { return outputs_; }
-  void add(Block block) { blocks_.push_back(std::move(block)); }
-  void add(trunk::Output output) { outputs_.push_back(std::move(output)); }
+  void add(Block block) {
+    const auto caller = settle();
+    blocks_.push_back(std::move(block));
+  }
+  void add(trunk::Output output) {
+    const auto caller = settle();
+    outputs_.push_back(std::move(output));
+  }
 
   /// Begins to go from `[batch][planes][squares]` to the outputs, `[batch][size]` each; they are
   /// there when the job is finished.
   std::shared_ptr<trunk::Workers::Job> start(const float* x, int batch, std::vector<float*> to,
                                              int threads, bool vnni) {
+    const auto caller = workers_.caller();
     return trunk::start_parts(
         workers_, scratch_, batch, kTogether, threads,
         [this, x, to = std::move(to), vnni](Scratch& scratch, int first, int last) {
@@ -50,9 +58,19 @@ class Trunk {
         });
   }
 
-  void finish(trunk::Workers::Job& job) { workers_.finish(job); }
+  void finish(trunk::Workers::Job& job) {
+    const auto caller = workers_.caller();
+    workers_.finish(job);
+  }
 
  private:
+  /// Batches under way read the layers: they end before one is added.
+  std::unique_lock<std::mutex> settle() {
+    auto caller = workers_.caller();
+    workers_.finish_all();
+    return caller;
+  }
+
   /// Positions that go through a block before the next block's weights are fetched.
   static constexpr int kTogether = 8;
 

@@ -29,6 +29,12 @@ auto all(const A& array) {
   return std::span(array.data(), array.size());
 }
 
+/// A part of a layer; unlike `parts[index]` it looks whether there is one.
+inline nb::handle part(const nb::tuple& parts, std::size_t index) {
+  if (index >= parts.size()) throw std::invalid_argument("a layer has too few parts");
+  return PyTuple_GET_ITEM(parts.ptr(), static_cast<Py_ssize_t>(index));
+}
+
 /// The places of a square window, row by row.
 inline std::vector<Offset> window(std::size_t height, std::size_t width) {
   if (height != width || height % 2 == 0 || height > 5) {
@@ -68,8 +74,8 @@ std::unique_ptr<Trunk> make_trunk(int height, int width, const Array<float, 4>& 
 
 /// Weight `[out, in, n, n]` and bias of a float32 layer.
 inline Convolution make_convolution(const BoardSize& board, const nb::tuple& layer) {
-  const auto weight = nb::cast<Array<float, 4>>(layer[0]);
-  const auto bias = nb::cast<Array<float, 1>>(layer[1]);
+  const auto weight = nb::cast<Array<float, 4>>(part(layer, 0));
+  const auto bias = nb::cast<Array<float, 1>>(part(layer, 1));
   check_channels({weight.shape(0), weight.shape(1)});
   if (weight.shape(2) != weight.shape(3) || (weight.shape(2) != 1 && weight.shape(2) != 3)) {
     throw std::invalid_argument("a float32 layer has a 1x1 or 3x3 window");
@@ -92,18 +98,18 @@ inline Ending make_ending(int channels, const nb::object& excitation, bool relu,
   Ending ending{.excitation = {}, .relu = relu, .norm_scale = {}, .norm_shift = {}};
   if (!excitation.is_none()) {
     const auto parts = nb::cast<nb::tuple>(excitation);
-    const auto squeeze = nb::cast<Array<float, 2>>(parts[0]),
-               excite = nb::cast<Array<float, 2>>(parts[2]);
-    const auto squeeze_bias = nb::cast<Array<float, 1>>(parts[1]),
-               excite_bias = nb::cast<Array<float, 1>>(parts[3]);
+    const auto squeeze = nb::cast<Array<float, 2>>(part(parts, 0)),
+               excite = nb::cast<Array<float, 2>>(part(parts, 2));
+    const auto squeeze_bias = nb::cast<Array<float, 1>>(part(parts, 1)),
+               excite_bias = nb::cast<Array<float, 1>>(part(parts, 3));
     check_channels({squeeze.shape(0)});
     ending.excitation.emplace(channels, static_cast<int>(squeeze.shape(0)), all(squeeze),
                               all(squeeze_bias), all(excite), all(excite_bias));
   }
   if (!norm.is_none()) {
     const auto parts = nb::cast<nb::tuple>(norm);
-    ending.norm_scale = padded(nb::cast<Array<float, 1>>(parts[0]), channels);
-    ending.norm_shift = padded(nb::cast<Array<float, 1>>(parts[1]), channels);
+    ending.norm_scale = padded(nb::cast<Array<float, 1>>(part(parts, 0)), channels);
+    ending.norm_shift = padded(nb::cast<Array<float, 1>>(part(parts, 1)), channels);
   }
   return ending;
 }
@@ -123,18 +129,18 @@ void add_output(Trunk& trunk, const std::vector<nb::tuple>& layers,
                 const std::vector<nb::tuple>& dense) {
   std::vector<Output::Layer> made;
   for (const nb::tuple& layer : layers) {
-    made.push_back({make_convolution(trunk.board(), layer), nb::cast<bool>(layer[2])});
+    made.push_back({make_convolution(trunk.board(), layer), nb::cast<bool>(part(layer, 2))});
   }
   const auto places = chosen ? all(*chosen) : std::span<const std::int64_t>();
   if (chosen && places.empty()) throw std::invalid_argument("an output chooses something");
   std::vector<Output::DenseLayer> behind;
   for (const nb::tuple& layer : dense) {
-    const auto weight = nb::cast<Array<float, 2>>(layer[0]);
-    const auto bias = nb::cast<Array<float, 1>>(layer[1]);
+    const auto weight = nb::cast<Array<float, 2>>(part(layer, 0));
+    const auto bias = nb::cast<Array<float, 1>>(part(layer, 1));
     check_channels({weight.shape(0), weight.shape(1)});
     behind.push_back({Dense(static_cast<int>(weight.shape(1)), static_cast<int>(weight.shape(0)),
                             all(weight), all(bias)),
-                      nb::cast<bool>(layer[2])});
+                      nb::cast<bool>(part(layer, 2))});
   }
   trunk.add(Output(trunk.board(), trunk.channels(), std::move(made), places, std::move(behind)));
 }

@@ -18,7 +18,7 @@
 
 namespace zerogames::trunk {
 
-/// Serves one caller at a time, which is thread 0.
+/// Serves one caller at a time, which is thread 0: callers from several threads hold `caller`.
 class Workers {
  public:
   using Work = std::function<void(int thread, int part)>;
@@ -51,6 +51,12 @@ class Workers {
     }
     team_->news.notify_all();
     for (std::thread& thread : team_->threads) thread.join();
+  }
+
+  /// Held by who calls the functions below, so that a second thread waits.
+  std::unique_lock<std::mutex> caller() {
+    if (was_forked()) forget();
+    return std::unique_lock(team_->caller);
   }
 
   /// Lets the other threads begin; `finish` must be called before `work` goes out of use.
@@ -88,7 +94,7 @@ class Workers {
 
  private:
   struct Team {
-    std::mutex mutex;
+    std::mutex caller, mutex;
     std::condition_variable news, ends;
     std::deque<std::shared_ptr<Job>> jobs;  ///< that have parts which nobody has begun
     std::vector<std::thread> threads;

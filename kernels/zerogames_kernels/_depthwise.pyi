@@ -1,54 +1,63 @@
 from collections.abc import Sequence
 from typing import Required, TypedDict, Unpack
 
+import torch
+
 lanes: int
 
-class ForwardTensors(TypedDict, total=False):
-    """Addresses; 0 and missing ones are absent tensors, as in the classes below."""
+def use_types(
+    float32: torch.dtype, bfloat16: torch.dtype, channels_last: torch.memory_format
+) -> None: ...
 
-    x: Required[int]
-    input_scale: int
-    input_shift: int
-    weight: Required[int]
-    bias: int
-    y: Required[int]
-    mean: int
-    variance: int
+class ForwardTensors(TypedDict, total=False):
+    """None and missing ones are absent tensors, as in the classes below.
+
+    Boards are as the plan says, the others float32 `[C]`, `[C, taps]` or `[C, 2]`.
+    """
+
+    x: Required[torch.Tensor]
+    input_scale: torch.Tensor | None
+    input_shift: torch.Tensor | None
+    weight: Required[torch.Tensor]
+    bias: torch.Tensor | None
+    y: Required[torch.Tensor]
+    mean: torch.Tensor | None
+    variance: torch.Tensor | None
 
 class BackwardTensors(TypedDict, total=False):
-    grad: Required[int]
-    y: int
-    output_scale: int
-    output_shift: int
-    a: int
-    b: int
-    d: int
-    y_mean: int
-    x: Required[int]
-    input_scale: int
-    input_shift: int
-    x_mean: int
-    weight: Required[int]
-    grad_x: int
-    grad_weight: int
-    grad_bias: int
-    input_sums: int
+    grad: Required[torch.Tensor]
+    y: torch.Tensor | None
+    output_scale: torch.Tensor | None
+    output_shift: torch.Tensor | None
+    a: torch.Tensor | None
+    b: torch.Tensor | None
+    d: torch.Tensor | None
+    y_mean: torch.Tensor | None
+    x: Required[torch.Tensor]
+    input_scale: torch.Tensor | None
+    input_shift: torch.Tensor | None
+    x_mean: torch.Tensor | None
+    weight: Required[torch.Tensor]
+    grad_x: torch.Tensor | None
+    grad_weight: torch.Tensor | None
+    grad_bias: torch.Tensor | None
+    input_sums: torch.Tensor | None
 
 class GradientTensors(TypedDict, total=False):
-    grad: Required[int]
-    x: Required[int]
-    scale: int
-    shift: int
-    mean: Required[int]
+    grad: Required[torch.Tensor]
+    x: Required[torch.Tensor]
+    scale: torch.Tensor | None
+    shift: torch.Tensor | None
+    mean: Required[torch.Tensor]
 
 class SumsTensors(GradientTensors):
-    sums: int
+    sums: torch.Tensor | None
 
 class ApplyTensors(GradientTensors):
-    a: int
-    b: int
-    d: int
-    grad_x: int
+    a: torch.Tensor | None
+    b: torch.Tensor | None
+    d: torch.Tensor | None
+    grad_x: torch.Tensor | None
 
 class Plan:
     def __init__(
@@ -65,9 +74,18 @@ class Plan:
     def depthwise_backward(
         self, *, threads: int = 1, **tensors: Unpack[BackwardTensors]
     ) -> None: ...
-    def moments(self, *, x: int, mean: int, variance: int, threads: int = 1) -> None: ...
+    def moments(
+        self, *, x: torch.Tensor, mean: torch.Tensor, variance: torch.Tensor, threads: int = 1
+    ) -> None: ...
     def normalise(
-        self, *, x: int, scale: int, shift: int, relu: bool, y: int, threads: int = 1
+        self,
+        *,
+        x: torch.Tensor,
+        scale: torch.Tensor | None,
+        shift: torch.Tensor | None,
+        relu: bool,
+        y: torch.Tensor,
+        threads: int = 1,
     ) -> None: ...
     def gradient_sums(
         self, *, relu: bool, threads: int = 1, **tensors: Unpack[SumsTensors]

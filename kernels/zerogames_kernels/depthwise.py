@@ -16,6 +16,8 @@ from zerogames_kernels.groups import Offsets, flatten_offsets, group_sizes
 from zerogames_kernels.layer import DepthwiseLayer
 from zerogames_kernels.pattern import RADIUS
 
+_depthwise.use_types(torch.float32, torch.bfloat16, torch.channels_last)
+
 CPU_TYPES = (torch.float32, torch.bfloat16)
 """Types in which boards may be stored on the CPU."""
 
@@ -86,11 +88,6 @@ def make_plan(x: torch.Tensor, offsets: list[int], groups: int) -> _depthwise.Pl
     shape = (batch, channels, height, width)
     bfloat16 = x.dtype == torch.bfloat16
     return _cached_plan(shape, not x.is_contiguous(), bfloat16, tuple(offsets), groups)
-
-
-def address(tensor: torch.Tensor | None) -> int:
-    """Return the address of the data of `tensor`, 0 for None."""
-    return 0 if tensor is None else tensor.data_ptr()
 
 
 def check_board(x: torch.Tensor) -> None:
@@ -169,11 +166,11 @@ def _(x: torch.Tensor, *parameters: Any) -> torch.Tensor:
     bias = None if bias is None else bias.contiguous()
     y = torch.empty_like(x)
     make_plan(x, offsets, groups).depthwise_forward(
-        x=address(x),
-        weight=address(weight),
-        bias=address(bias),
+        x=x,
+        weight=weight,
+        bias=bias,
         relu=relu,
-        y=address(y),
+        y=y,
         threads=torch.get_num_threads(),
     )
     return y
@@ -210,13 +207,13 @@ def _backward(
     grad = like_layout(grad, x)
     grads = _empty_grads(x, weight, needs)
     grad_x, grad_weight, grad_bias = (
-        address(g) if need else 0 for g, need in zip(grads, needs, strict=True)
+        g if need else None for g, need in zip(grads, needs, strict=True)
     )
     make_plan(x, offsets, groups).depthwise_backward(
-        grad=address(grad),
-        y=address(y),
-        x=address(x),
-        weight=address(weight),
+        grad=grad,
+        y=y,
+        x=x,
+        weight=weight,
         grad_x=grad_x,
         grad_weight=grad_weight,
         grad_bias=grad_bias,

@@ -16,7 +16,6 @@ from torch.library import custom_op
 
 from zerogames_kernels import _depthwise
 from zerogames_kernels.depthwise import (
-    address,
     check_board,
     check_type,
     check_vector,
@@ -77,20 +76,18 @@ def _check(x: torch.Tensor, *vectors: Vector) -> None:
 
 def _moments(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     mean, var = _statistics(x, x.shape[1]), _statistics(x, x.shape[1])
-    _element_plan(x).moments(
-        x=address(x), mean=address(mean), variance=address(var), threads=torch.get_num_threads()
-    )
+    _element_plan(x).moments(x=x, mean=mean, variance=var, threads=torch.get_num_threads())
     return mean, var
 
 
 def _normalise(x: torch.Tensor, norm: _Norm, relu: bool) -> torch.Tensor:
     y = torch.empty_like(x)
     _element_plan(x).normalise(
-        x=address(x),
-        scale=address(norm.scale),
-        shift=address(norm.shift),
+        x=x,
+        scale=norm.scale,
+        shift=norm.shift,
         relu=relu,
-        y=address(y),
+        y=y,
         threads=torch.get_num_threads(),
     )
     return y
@@ -99,13 +96,13 @@ def _normalise(x: torch.Tensor, norm: _Norm, relu: bool) -> torch.Tensor:
 def _gradient_sums(grad: torch.Tensor, x: torch.Tensor, norm: _Norm, relu: bool) -> torch.Tensor:
     sums = _statistics(x, x.shape[1], 2)
     _element_plan(x).gradient_sums(
-        grad=address(grad),
-        x=address(x),
-        scale=address(norm.scale),
-        shift=address(norm.shift),
+        grad=grad,
+        x=x,
+        scale=norm.scale,
+        shift=norm.shift,
         relu=relu,
-        mean=address(norm.mean),
-        sums=address(sums),
+        mean=norm.mean,
+        sums=sums,
         threads=torch.get_num_threads(),
     )
     return sums
@@ -115,16 +112,16 @@ def _gradient_apply(
     grad: torch.Tensor, x: torch.Tensor, norm: _Norm, relu: bool, out: torch.Tensor
 ) -> None:
     _element_plan(x).gradient_apply(
-        grad=address(grad),
-        x=address(x),
-        scale=address(norm.scale),
-        shift=address(norm.shift),
+        grad=grad,
+        x=x,
+        scale=norm.scale,
+        shift=norm.shift,
         relu=relu,
-        a=address(norm.scale),
-        b=address(norm.slope),
-        d=address(norm.offset),
-        mean=address(norm.mean),
-        grad_x=address(out),
+        a=norm.scale,
+        b=norm.slope,
+        d=norm.offset,
+        mean=norm.mean,
+        grad_x=out,
         threads=torch.get_num_threads(),
     )
 
@@ -237,13 +234,13 @@ def norm_depthwise_norm(
     y = torch.empty_like(x)
     mean2, var2 = _statistics(x, x.shape[1]), _statistics(x, x.shape[1])
     make_plan(x, offsets, groups).depthwise_forward(
-        x=address(x),
-        input_scale=address(norm1.scale if norm1 else None),
-        input_shift=address(norm1.shift if norm1 else None),
-        weight=address(weight),
-        y=address(y),
-        mean=address(mean2),
-        variance=address(var2),
+        x=x,
+        input_scale=norm1.scale if norm1 else None,
+        input_shift=norm1.shift if norm1 else None,
+        weight=weight,
+        y=y,
+        mean=mean2,
+        variance=var2,
         threads=torch.get_num_threads(),
     )
     out = _normalise(y, _Norm(mean2, var2, gamma2, beta2, eps2), True)
@@ -306,22 +303,22 @@ def _norm_depthwise_norm_backward(
     grad_x, grad_weight = torch.empty_like(x), torch.empty_like(weight)
     sums1 = _statistics(x, x.shape[1], 2) if norm_input else None
     make_plan(x, offsets, groups).depthwise_backward(
-        grad=address(grad),
-        y=address(y),
-        output_scale=address(norm2.scale),
-        output_shift=address(norm2.shift),
-        a=address(norm2.scale),
-        b=address(norm2.slope),
-        d=address(norm2.offset),
-        y_mean=address(mean2),
-        x=address(x),
-        input_scale=address(norm1.scale if norm1 else None),
-        input_shift=address(norm1.shift if norm1 else None),
-        x_mean=address(mean1 if norm1 else None),
-        weight=address(weight),
-        grad_x=address(grad_x),
-        grad_weight=address(grad_weight),
-        input_sums=address(sums1),
+        grad=grad,
+        y=y,
+        output_scale=norm2.scale,
+        output_shift=norm2.shift,
+        a=norm2.scale,
+        b=norm2.slope,
+        d=norm2.offset,
+        y_mean=mean2,
+        x=x,
+        input_scale=norm1.scale if norm1 else None,
+        input_shift=norm1.shift if norm1 else None,
+        x_mean=mean1 if norm1 else None,
+        weight=weight,
+        grad_x=grad_x,
+        grad_weight=grad_weight,
+        input_sums=sums1,
         threads=torch.get_num_threads(),
     )
     if norm1 is None or sums1 is None:

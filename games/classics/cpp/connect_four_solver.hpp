@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -21,8 +22,10 @@ namespace zerogames {
 class ConnectFourSolver {
  public:
   /// `entries` of the table, rounded up to a power of two; each takes 8 bytes.
-  explicit ConnectFourSolver(std::size_t entries = std::size_t{1} << 23)
-      : table_(std::bit_ceil(std::max<std::size_t>(entries, 2))) {}
+  /// `on_check` is called every few milliseconds and may throw to end what is being solved.
+  explicit ConnectFourSolver(std::size_t entries = std::size_t{1} << 23,
+                             std::function<void()> on_check = {})
+      : table_(std::bit_ceil(std::max<std::size_t>(entries, 2))), on_check_(std::move(on_check)) {}
 
   /// +1, 0 or -1 for the side to move.
   int result(const ConnectFour& state) {
@@ -53,6 +56,7 @@ class ConnectFourSolver {
 
   /// Plies to the end when both play as well as they can, by a position's score.
   static int plies_left(const ConnectFour& state, int score) {
+    if (score < -kCells / 2 || score > kCells / 2) throw Error("a score is -21 to 21");
     if (state.result()) return 0;
     const int left = kCells - num_stones(state);
     if (score == 0) return left;
@@ -75,7 +79,7 @@ class ConnectFourSolver {
   /// Up to this many stones a position and its mirror image share their entry in the table; later
   /// finding the image costs more than it saves.
   static constexpr int kMirrorStones = 14;
-  static constexpr std::uint64_t kNodesPerCheck = 1 << 14;
+  static constexpr std::uint64_t kNodesPerCheck = 1 << 16;
 
   static constexpr std::uint64_t kBottom = [] {
     std::uint64_t bits = 0;
@@ -114,7 +118,13 @@ class ConnectFourSolver {
 
   /// Fail-soft alpha-beta. The side to move must not be able to win at once.
   int search(std::uint64_t mover, std::uint64_t occupied, int alpha, int beta) {
-    if (++nodes_ % kNodesPerCheck == 0 && stopped_) throw Error("the solver was stopped");
+    // One thread counts, others may read: no need for a locked addition.
+    const std::uint64_t count = nodes_.load(std::memory_order_relaxed) + 1;
+    nodes_.store(count, std::memory_order_relaxed);
+    if (count % kNodesPerCheck == 0) {
+      if (stopped_) throw Error("the solver was stopped");
+      if (on_check_) on_check_();
+    }
     const int stones = std::popcount(occupied);
     const int lost_at_once = -((kCells - stones) / 2);
     const std::uint64_t threats = completing(mover ^ occupied, occupied);
@@ -201,7 +211,8 @@ class ConnectFourSolver {
   }
 
   std::vector<std::uint64_t> table_;
-  std::uint64_t nodes_ = 0;
+  std::function<void()> on_check_;
+  std::atomic<std::uint64_t> nodes_ = 0;
   std::atomic<bool> stopped_ = false;
 };
 

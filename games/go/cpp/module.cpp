@@ -2,6 +2,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+
 #include "playout.hpp"
 #include "sgf_game.hpp"
 #include "state.hpp"
@@ -62,6 +64,8 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
           "__init__",
           [](Rules* self, float komi, std::string_view ko, bool suicide, bool friendly_pass,
              int max_plies) {
+            if (!std::isfinite(komi)) throw Error("komi must be a number");
+            if (max_plies < 0) throw Error("max_plies must be 0, no limit, or more");
             new (self) Rules{.komi = komi,
                              .ko = parse_ko(ko),
                              .suicide = suicide,
@@ -130,7 +134,7 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
       .def(
           "playout_ownership",
           [](const State& self, int playouts, std::uint64_t seed) {
-            if (playouts < 1 || playouts > 1'000'000) throw Error("playouts must be 1 to 1000000");
+            if (playouts < 1 || playouts > 100'000) throw Error("playouts must be 1 to 100000");
             std::vector<float> mean;
             {
               const nb::gil_scoped_release release;
@@ -143,6 +147,9 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
       .def(
           "ladders",
           [](const State& self, int nodes, int depth) {
+            if (nodes < 0 || nodes > 1'000'000 || depth < 0 || depth > 1000) {
+              throw Error("ladders are read with 0 to 1000000 nodes and a depth of 0 to 1000");
+            }
             const Ladders found = self.ladders({.nodes = nodes, .depth = depth});
             return signed_map(self.size(), found.unsettled, found.lost);
           },

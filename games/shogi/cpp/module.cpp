@@ -3,6 +3,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "perft.hpp"
 #include "state.hpp"
 #include "zerogames/bind_play.hpp"
@@ -10,6 +12,9 @@
 namespace nb = nanobind;
 using namespace zerogames;
 using shogi::State;
+
+/// Deeper counts would not end either, but would need more stack than there is.
+static constexpr int kDeepest = 100;
 
 /// Counts per first move as (USI, nodes). Ctrl-C, and what `check` raises, end it in a moment.
 static std::vector<std::pair<std::string, std::uint64_t>> divide(const State& state, int depth,
@@ -26,7 +31,7 @@ static std::vector<std::pair<std::string, std::uint64_t>> divide(const State& st
     std::uint64_t nodes;
     {
       const nb::gil_scoped_release released;
-      nodes = shogi::perft(next, depth - 1, answer);
+      nodes = shogi::perft(next, std::clamp(depth, 0, kDeepest) - 1, answer);
     }
     answer();
     counts.emplace_back(shogi::format_usi(move), nodes);
@@ -83,7 +88,10 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
           "perft",
           [](const State& self, int depth) {
             const nb::gil_scoped_release released;
-            return shogi::perft(self.board(), depth);
+            return shogi::perft(self.board(), std::clamp(depth, 0, kDeepest), [] {
+              const nb::gil_scoped_acquire acquired;
+              if (PyErr_CheckSignals() != 0) throw nb::python_error();
+            });
           },
           nb::arg("depth"))
       .def("divide", &divide, nb::arg("depth"), nb::arg("check") = nb::none());

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "zerogames/bind_game.hpp"
 #include "zerogames/bind_samples.hpp"
 
@@ -10,16 +12,24 @@ template <class T, std::size_t Dimensions>
 using Array = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 
 void require(bool fits) {
-  if (!fits) throw Error("the arrays of a batch have different sizes");
+  if (!fits) throw Error("the arrays of a batch do not fit together");
 }
 
 template <class T, std::size_t Dimensions>
 Array<T, Dimensions> field(nb::handle owner, const char* name) {
   Array<T, Dimensions> array;
-  if (!nb::try_cast(owner.attr(name), array, false)) {
+  const nb::object value = owner.attr(name);  // It may be missing, which `try_cast` must not meet.
+  if (!nb::try_cast(value, array, false)) {
     throw Error("the field " + std::string(name) + " of a batch is not a fitting array");
   }
   return array;
+}
+
+/// Throws Error unless all are indices below `size`.
+void require_indices(const Array<const std::int32_t, 2>& map) {
+  const std::int32_t size = static_cast<std::int32_t>(map.shape(1));
+  require(std::ranges::all_of(std::span(map.data(), map.size()),
+                              [=](std::int32_t index) { return index >= 0 && index < size; }));
 }
 
 /// Expands `samples` into the first rows of `out`, a zerogames.data.sample.SampleBatch. With
@@ -47,6 +57,8 @@ void unpack_samples(const nb::list& samples, nb::handle out, nb::handle symmetri
     action_maps = field<const std::int32_t, 2>(symmetries, "actions");
     require(chosen.size() >= rows && cell_maps.shape(0) == action_maps.shape(0) &&
             cell_maps.shape(1) == cells && action_maps.shape(1) == actions);
+    require_indices(cell_maps);
+    require_indices(action_maps);
     for (std::size_t row = 0; row < rows; ++row) require(chosen.data()[row] < cell_maps.shape(0));
   }
   const BatchView batch{static_cast<int>(planes.shape(1)),
@@ -60,13 +72,15 @@ void unpack_samples(const nb::list& samples, nb::handle out, nb::handle symmetri
                         moves_left.data(),
                         weights.data(),
                         plies.data()};
+  // They keep the bytes alive if another thread changes the list.
+  std::vector<nb::bytes> held;
   std::vector<std::string_view> views;
+  held.reserve(rows);
   views.reserve(rows);
   for (const nb::handle sample : samples) {
-    const auto bytes = nb::cast<nb::bytes>(sample);
+    const nb::bytes& bytes = held.emplace_back(nb::cast<nb::bytes>(sample));
     views.emplace_back(bytes.c_str(), bytes.size());
   }
-  // The list keeps the bytes alive; nothing else may change it meanwhile.
   const nb::gil_scoped_release released;
   std::vector<float> scratch;
   for (std::size_t row = 0; row < rows; ++row) {

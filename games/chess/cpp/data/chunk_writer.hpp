@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "chunk.hpp"
 
 namespace zerogames::chess {
@@ -16,10 +18,26 @@ struct ChunkColumns {
   std::span<const std::uint8_t> proved;  ///< whether best_q is a proof
 };
 
+/// Throws Error unless the columns fit the moves, so that no ply looks behind an end.
+inline void check_columns(const ChunkColumns& columns, std::size_t plies) {
+  const auto is_each = [&](const auto& column) { return column.empty() || column.size() == plies; };
+  const auto& offsets = columns.policy_offsets;
+  bool fits = is_each(columns.surprise) && is_each(columns.visits) && is_each(columns.proved) &&
+              columns.policy_targets.size() == columns.policy_actions.size();
+  for (const auto& values : columns.values) fits = fits && is_each(values);
+  if (!offsets.empty()) {
+    const auto entries = static_cast<std::int64_t>(columns.policy_actions.size());
+    fits = fits && offsets.size() == plies + 1 && offsets[0] >= 0 && offsets[plies] <= entries &&
+           std::ranges::is_sorted(offsets);
+  }
+  if (!fits) throw Error("the columns of a game do not fit its moves");
+}
+
 /// Writes version 6 records, input format 1, of a whole game. What no search has found is taken
 /// from the result (q and d) and the length of the game (m).
 inline std::string write_chunk(State state, std::span<const Action> actions,
                                const ChunkColumns& columns, float result) {
+  check_columns(columns, actions.size());
   constexpr std::uint32_t kVersion = 6;
   const ChunkLayout& layout = chunk_layout(kVersion);
   std::string out(actions.size() * layout.size, '\0');

@@ -215,11 +215,6 @@ NB_MODULE(ZEROGAMES_MODULE, m) {
             as_span(surprise),       as_span(visits),         as_span(proved)};
         if (values.size() > columns.values.size()) throw Error("too many value columns");
         for (std::size_t i = 0; i < values.size(); ++i) columns.values[i] = as_span(values[i]);
-        for (const auto& column : columns.values) {
-          if (!column.empty() && column.size() != actions.size()) {
-            throw Error("a value column does not fit the moves");
-          }
-        }
         std::string chunk;
         {
           const nb::gil_scoped_release released;

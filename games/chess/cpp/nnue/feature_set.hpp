@@ -52,11 +52,14 @@ class FeatureSet {
     Index offset;
   };
 
+  static constexpr std::size_t kMostParts = 32;
+
   /// `top_pairs` is the list from which the blocks `toppp:K` take their first K.
   FeatureSet(std::string name, TopPairs top_pairs) : name_(std::move(name)) {
     std::string_view rest = name_;
     while (true) {
       const auto end = rest.find('+');
+      if (parts_.size() == kMostParts) throw Error("a feature set has at most 32 blocks");
       parts_.push_back({parse_block(rest.substr(0, end), top_pairs), size_});
       size_ += parts_.back().block->size();
       max_active_ += parts_.back().block->max_active();

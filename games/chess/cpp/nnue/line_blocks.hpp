@@ -197,6 +197,7 @@ class TopPairBlock final : public Block {
       : size_(static_cast<int>(pairs.size())), numbers_(PieceBlock::kSize * PieceBlock::kSize, -1) {
     Index number = 0;
     for (const auto [first, second] : pairs) {
+      if (std::max(first, second) >= PieceBlock::kSize) throw Error("a pair has no such piece");
       numbers_[first * PieceBlock::kSize + second] = number;
       numbers_[second * PieceBlock::kSize + first] = number++;
     }

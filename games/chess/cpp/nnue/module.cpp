@@ -136,7 +136,13 @@ static void bind_network(nb::module_& m) {
           nb::arg("records"));
 
   nb::class_<nnue::AccumulatorStack>(m, "AccumulatorStack")
-      .def(nb::init<const Network&>(), nb::arg("network"), nb::keep_alive<1, 2>())
+      .def(
+          "__init__",
+          [](nnue::AccumulatorStack* self, const Network& network) {
+            const Board start = parse_fen(kStartFen);
+            (new (self) nnue::AccumulatorStack(network))->reset(start);
+          },
+          nb::arg("network"), nb::keep_alive<1, 2>())
       .def(
           "reset",
           [](nnue::AccumulatorStack& self, std::string_view fen) {
@@ -172,6 +178,7 @@ static void bind_network(nb::module_& m) {
 /// Positions as a search meets them: all moves of a position, then one of them is played.
 static std::pair<std::uint64_t, double> time_evaluations(const Network& network, int positions,
                                                          unsigned seed) {
+  if (positions < 1 || positions > 10'000'000) throw Error("positions must be 1 to 10000000");
   std::mt19937 random(seed);
   struct Step {
     Board board;
@@ -386,7 +393,7 @@ static void bind_training(nb::module_& m) {
       [](const FloatMatrix& weights, const FloatVector& bias, const ListArrays& lists,
          FloatMatrix& out, int threads) {
         const std::size_t samples = out.shape(0), columns = weights.shape(1);
-        if (bias.size() != columns || out.shape(1) != 2 * columns) {
+        if (columns < 1 || bias.size() != columns || out.shape(1) != 2 * columns) {
           throw Error("the shapes of the sparse layer do not fit together");
         }
         const sparse::Batch batch = checked_batch(lists, samples, weights);
@@ -401,7 +408,7 @@ static void bind_training(nb::module_& m) {
       [](const FloatMatrix& out, const FloatMatrix& gradient, const ListArrays& lists,
          FloatMatrix& weight_gradient, FloatVector& bias_gradient, int threads) {
         const std::size_t samples = out.shape(0), columns = weight_gradient.shape(1);
-        if (out.shape(1) != 2 * columns || gradient.shape(1) != 2 * columns ||
+        if (columns < 1 || out.shape(1) != 2 * columns || gradient.shape(1) != 2 * columns ||
             gradient.shape(0) != samples || bias_gradient.size() != columns) {
           throw Error("the shapes of the sparse layer do not fit together");
         }

@@ -16,7 +16,9 @@
 #include <nanobind/stl/string_view.h>
 
 #include <cstring>
+#include <new>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,10 @@ inline void init_bindings() {
                       nb::steal(text).ptr());
     } catch (const std::bad_cast&) {
       PyErr_SetString(PyExc_TypeError, "a value is not of the type that is needed here");
+    } catch (const std::bad_alloc&) {
+      PyErr_SetString(PyExc_MemoryError, "there is not enough memory for it");
+    } catch (const std::length_error&) {
+      PyErr_SetString(PyExc_MemoryError, "there is not enough memory for it");
     }
   });
 }

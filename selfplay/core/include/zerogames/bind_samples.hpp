@@ -35,7 +35,9 @@ inline nb::list to_bytes_list(const SampleList& samples) {
 template <class T>
 Vector<T> read_column(nb::handle columns, const char* name) {
   Vector<T> column;
-  if (!nb::try_cast(columns.attr(name), column)) {
+  const nb::object value =
+      columns.attr(name);  // It may be missing, which `try_cast` must not meet.
+  if (!nb::try_cast(value, column)) {
     throw Error("the column " + std::string(name) + " is not a vector of the right type");
   }
   return column;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "zerogames/sample.hpp"
@@ -21,11 +22,40 @@ struct RecordColumns {
   bool is_whole = true;  ///< false for a line that was broken off: its end is not the game's
 };
 
+namespace detail {
+
+/// Throws Error unless the columns fit the moves, so that no ply looks behind an end.
+inline void check_columns(const RecordColumns& game) {
+  const std::size_t plies = game.actions.size();
+  const auto is_each = [&](const auto& column) { return column.empty() || column.size() == plies; };
+  bool fits = is_each(game.search_q) && game.search_d.size() == game.search_q.size() &&
+              game.policy_targets.size() == game.policy_actions.size();
+  if (!game.policy_offsets.empty()) {
+    const auto entries = static_cast<std::int64_t>(game.policy_actions.size());
+    fits = fits && game.policy_offsets.size() == plies + 1 && game.policy_offsets[0] >= 0 &&
+           game.policy_offsets[plies] <= entries && std::ranges::is_sorted(game.policy_offsets);
+  }
+  if (!fits) throw Error("the columns of a game do not fit its moves");
+  if (!std::isfinite(game.result) || std::abs(game.result) > 1) {
+    throw Error("the result of a game is -1 to 1");
+  }
+  std::int64_t last = -1;
+  for (const std::int32_t ply : game.chosen) {
+    if (ply <= last || static_cast<std::size_t>(ply) >= plies) {
+      throw Error("the plies chosen of a game must ascend and be some that it has");
+    }
+    last = ply;
+  }
+}
+
+}  // namespace detail
+
 /// Replays a game from `state` and adds a sample for each chosen ply. Throws Error if a move or a
 /// policy entry is not legal, or if the policy of a chosen ply does not sum to 1.
 template <PackedGame G>
 void replay_samples(G state, const typename G::Encoding& encoding, const RecordColumns& game,
                     SampleList& out) {
+  detail::check_columns(game);
   const auto plies = static_cast<std::int32_t>(game.actions.size());
   if (!game.turns_left.empty() && game.turns_left.size() != game.actions.size()) {
     throw Error("turns_left must have a number for each move");
