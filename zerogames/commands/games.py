@@ -46,8 +46,9 @@ def games(
 
 def _table(names: Sequence[str], *, members: bool) -> Table:
     table = Table()
-    for heading in ("name", "options", "actions", "planes", "kernels", "heads", "from"):
-        table.add_column(heading, overflow="fold")
+    for heading in ("name", "options", "actions", "planes", "own kernels", "from"):
+        whole = heading in ("name", "actions", "planes") and not members
+        table.add_column(heading, overflow="fold", no_wrap=whole)
     for name in names:
         plugin = get_plugin(name)
         own = describe_options(plugin.options)
@@ -66,8 +67,7 @@ def _add_row(table: Table, identity: str, options: str, plugin: GamePlugin) -> N
         options or "-",
         str(game.spec.action_size),
         "x".join(map(str, game.spec.observation_shape)),
-        " ".join(["".join(game.patterns), *COMMON_KERNELS]).strip(),
-        f"{', '.join(game.heads.policy)}; {', '.join(game.heads.value)}",
+        "".join(game.patterns) or "-",
         plugin_package(plugin.name)[0],
     )
 
