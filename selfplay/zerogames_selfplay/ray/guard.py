@@ -41,4 +41,4 @@ class ProcessGuard:
 
 if __name__ == "__main__":
     sys.stdin.read()
-    end_processes(sys.argv[1])
+    end_processes(sys.argv[1], timeout_s=_GRACE_S)

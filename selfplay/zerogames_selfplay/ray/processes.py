@@ -41,7 +41,10 @@ def _pids() -> Iterator[int]:
 def end_processes(mark: str, *, timeout_s: float = 5.0) -> None:
     """Kill all marked processes, and those that they were starting meanwhile."""
     deadline = time.monotonic() + timeout_s
-    while (pids := marked_processes(mark)) and time.monotonic() < deadline:
+    quiet = 0  # A process that is just being started shows no environment: look again.
+    while quiet < 3 and time.monotonic() < deadline:
+        pids = marked_processes(mark)
+        quiet = 0 if pids else quiet + 1
         for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
