@@ -118,6 +118,28 @@ def test_a_wrong_argument_is_one_line(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *("info LONG", "import LONG", "export LONG --game chess", "data stats LONG", "report LONG"),
+        *("play --game chess --net LONG", "uci --net LONG", "gtp --net LONG", "train --out LONG"),
+    ],
+)
+def test_a_name_too_long_for_a_file_is_one_line(
+    arguments: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments.replace("LONG", "a" * 300).split()) == 2
+    said = capfd.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    assert "too long" in said
+    assert not list(tmp_path.iterdir())
+
+
 def test_every_command_has_a_wrong_argument_here() -> None:
     assert {arguments.split()[0] for arguments, _ in CASES} == set(find_commands())
 

@@ -1,6 +1,7 @@
 """`zerogames COMMAND ...`: finds the command, runs it, and turns mistakes into one line."""
 
 import ast
+import errno
 import importlib.util
 import os
 import pkgutil
@@ -89,10 +90,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return USAGE_ERROR
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
     except BrokenPipeError:
         # The reader (head, less) has gone: close quietly instead of failing again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        # Wherever a word of the user is tried as a file.
+        print(f"error: '{str(error.filename)[:40]}...' is too long for a name", file=sys.stderr)
+        return USAGE_ERROR
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
