@@ -1,9 +1,11 @@
 """Packages whose names are imported from their modules on first use."""
 
-import ast
 import importlib
+import re
 from collections.abc import Callable
 from pathlib import Path
+
+_IMPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 
 
 def import_on_use(
@@ -13,9 +15,9 @@ def import_on_use(
 
     The stub lists the public names for type checkers and for us: `from module import name as name`.
     """
-    stub = ast.parse(Path(file).with_suffix(".pyi").read_bytes())
-    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    homes = {alias.name: str(node.module) for node in imports for alias in node.names}
+    # Not by `ast`, which fails now and then in Python 3.11 when threads use it at once.
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    homes = {name: module for module, name in _IMPORT.findall(stub)}
 
     def get_attribute(name: str) -> object:
         if name not in homes:

@@ -188,7 +188,7 @@ def test_a_person_plays_against_the_shipped_net_with_hint_and_taking_back(page, 
     page.wait_for_selector("text=the opponent expects")
     page.get_by_text("Hint", exact=True).click()
     page.wait_for_selector("table.rows")
-    assert page.locator(".mark").count() >= 1
+    page.wait_for_selector(".mark")
     page.get_by_text("Take back").click()
     page.wait_for_function("() => document.querySelectorAll('.moves span span').length === 0")
     page.get_by_text("Resign").click()
@@ -277,14 +277,14 @@ def test_a_pasted_game_is_analysed_with_a_variation_and_a_review(page, served: S
     page.wait_for_function("() => document.querySelectorAll('.tree .move').length === 7")
     page.locator(".tree .move").nth(4).click()
     page.wait_for_function("() => document.querySelectorAll('.lines tr').length > 2")
-    assert page.locator(".mark").count() >= 1
+    page.wait_for_selector(".mark")
     point(page, "3")  # yellow stops the three in a row: a variation
     page.wait_for_function("() => document.querySelectorAll('.tree .move').length === 8")
     assert "(" in page.locator(".tree").inner_text()
     page.keyboard.press("ArrowLeft")
     page.get_by_text("Review the game").click()
     page.wait_for_selector(".tree .worst")
-    assert page.locator(".chart .worst").count() >= 1
+    page.wait_for_selector(".chart .worst")
 
 
 def test_a_game_is_handed_from_play_to_analysis(page, served: Served) -> None:  # type: ignore[no-untyped-def]
