@@ -105,6 +105,7 @@ def two_persons(page, served: Served, **state: object) -> None:  # type: ignore[
         "resigned": None, "flagged": None, "clock": None,
     }  # fmt: skip
     page.goto(served.address)
+    page.wait_for_selector(".cell.open")  # From now on the page keeps nothing by itself.
     page.evaluate("kept => localStorage.setItem('zerogames.game', JSON.stringify(kept))",
                   kept | state)  # fmt: skip
     page.reload()
